@@ -1,0 +1,71 @@
+"""The command line: one short module a verb, each imported only when its verb is called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from weft import __version__
+from weft.errors import WeftError
+
+# verb -> what it does. The module weft.cli.<verb> has DESCRIPTION, EXAMPLES, configure(parser), run(args).
+VERBS = {
+    "align": "align parallel text; trains on it first unless a model is given",
+    "train": "train a model and keep it",
+    "show": "describe a kept model",
+    "evaluate": "score links against gold links",
+    "symmetrize": "combine the links of two directions",
+    "convert": "turn links from one format into another",
+    "check": "look for faults in text and links before they break something",
+    "demo": "show the whole job on the embedded sample",
+}
+
+
+def parser(verb: str | None) -> argparse.ArgumentParser:
+    """Build the parser, with the options of `verb` alone: the other verbs stay unimported."""
+    top = argparse.ArgumentParser(
+        prog="weft",
+        description="Word alignment from parallel text alone.",
+        epilog="`weft VERB --help` tells more, with examples.",
+    )
+    top.add_argument("--version", action="version", version=f"weft {__version__}")
+    verbs = top.add_subparsers(metavar="VERB", required=True)
+    for name, summary in VERBS.items():
+        if name != verb:
+            verbs.add_parser(name, help=summary)
+            continue
+        module = importlib.import_module(f"weft.cli.{name.replace('-', '_')}")
+        sub = verbs.add_parser(
+            name,
+            help=summary,
+            description=module.DESCRIPTION,
+            epilog="examples:\n" + module.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.configure(sub)
+        sub.set_defaults(run=module.run)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 1 (data or model at fault), 2 (usage)."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    verb = next((argument for argument in arguments if not argument.startswith("-")), None)
+    try:
+        args = parser(verb).parse_args(arguments)
+        code: int = args.run(args) or 0
+        sys.stdout.flush()
+        return code
+    except WeftError as error:
+        sys.stderr.write(f"weft: {error}\n")
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader has gone (`weft … | head`): leave quietly, and keep Python's own flush at exit quiet too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        sys.stderr.write("weft: interrupted\n")
+        return 130
