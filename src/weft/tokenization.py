@@ -1,0 +1,87 @@
+"""Cut text into tokens: at spaces, at Unicode word boundaries, or into characters."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+Tokenizer: TypeAlias = Callable[[str], Sequence[str]]
+
+_SPACE_OR_TAB = re.compile("[ \t]+")
+
+
+def by_space(text: str) -> Sequence[str]:
+    """Split at runs of ASCII space and tab, as Marian, fast_align and Moses do."""
+    if not text:
+        return ()
+    if "\t" in text or "  " in text or text[0] == " " or text[-1] == " ":
+        return [token for token in _SPACE_OR_TAB.split(text) if token]
+    return text.split(" ")
+
+
+def by_word(text: str) -> Sequence[str]:
+    """Split at the word boundaries of UAX #29; white space is left out.
+
+    Scripts written without spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese) give one token a character.
+    """
+    return _patterns()[0].findall(text)
+
+
+def by_character(text: str) -> Sequence[str]:
+    """Split into characters as readers see them: a base with its marks; white space is left out."""
+    return _patterns()[1].findall(text)
+
+
+TOKENIZERS: dict[str, Tokenizer] = {"space": by_space, "unicode": by_word, "char": by_character}
+
+_UNSPACED = (
+    "\u0e01-\u0e33\u0e40-\u0e46\u0e81-\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf\u1000-\u102a\u103f\u1050-\u1055\u1780-\u17b3"
+    "\u3005-\u3007\u3021-\u3029\u3041-\u3096\u309d-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_MID_LETTER = ".:'’‘·\u0387\u055f\u05f4\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a"
+_MID_NUMBER = (
+    ".,;'’‘\u037e\u0589\u060c\u060d\u066c\u07f8\u2024\u2044"
+    "\ufe10\ufe14\ufe50\ufe52\ufe54\uff07\uff0c\uff0e\uff1b"
+)
+_PICTURE = "[\xa9\xae\u203c-\u27bf\u2900-\u2bff\U0001f000-\U0001faff]"
+_FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile the patterns of words and characters (the scan for marks takes a while, so only when asked)."""
+    extend = f"[{_extending()}]*"
+    picture = f"{_PICTURE}{extend}(?:(?<=\u200d){_PICTURE}{extend})*"
+    jamo = "[\u1100-\u115f]+[\u1160-\u11a7]*[\u11a8-\u11ff]*" + extend
+    other = rf"[^\s\u200b]{extend}"
+    letter = rf"(?![{_UNSPACED}])[^\W\d_]{extend}"
+    digit = rf"\d{extend}"
+    letters = f"(?:{letter})+(?:[{_MID_LETTER}]{extend}(?:{letter})+)*"
+    number = f"(?:{digit})+(?:[{_MID_NUMBER}]{extend}(?:{digit})+)*"
+    word = f"(?:{letters}|{number}|_{extend})+"
+    flag = _FLAG + extend
+    return (
+        re.compile("|".join([word, flag, picture, other])),
+        re.compile("|".join([flag, picture, jamo, other])),
+    )
+
+
+def _extending() -> str:
+    """List, as ranges, the characters that belong to the one before: marks, joiners and their like."""
+    ranges: list[list[int]] = []
+    for code in range(0x300, sys.maxunicode + 1):
+        character = chr(code)
+        if not (unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf") or 0x1F3FB <= code <= 0x1F3FF):
+            continue
+        if code == 0x200B:  # the zero-width space parts words
+            continue
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "\xad" + "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
