@@ -27,7 +27,8 @@ class Dialect:
     summary: str
     read: Callable[[LineFile, bool, int | None], Iterator[Entry]]  # file, one-based, number of sentences
     write: Callable[[Entry, int], str]  # entry, its number from 1
-    one_based: bool | None = None  # None: fixed by the format
+    one_based: bool = False
+    base_is_fixed: bool = True
     holds_possible: bool = False
     line_a_pair: bool = True
 
@@ -39,6 +40,7 @@ def _line_dialect(name: str, summary: str, *, holds_possible: bool = False) -> D
         lambda file, one_based, _: read_lines(file, name, one_based),
         lambda entry, _: format_line(entry, name),
         one_based=name == "talp",
+        base_is_fixed=False,
         holds_possible=holds_possible,
     )
 
@@ -56,6 +58,7 @@ DIALECTS = {
             "`.wa`: `sentence source target [S|P] [confidence]` a link, one-based",
             lambda file, _, sentences: read_naacl(file, sentences),
             format_naacl,
+            one_based=True,
             holds_possible=True,
             line_a_pair=False,
         ),
@@ -64,6 +67,7 @@ DIALECTS = {
             "`A3.final`: three lines a pair, with the words",
             lambda file, _, sentences: read_giza(file, sentences),
             format_giza,
+            one_based=True,
             line_a_pair=False,
         ),
         Dialect(
@@ -114,6 +118,15 @@ def dialect_named(name: str) -> Dialect:
     return DIALECTS[name]
 
 
+def index_base(dialect: Dialect, one_based: bool | None) -> bool:
+    """Tell whether indices begin at 1: as asked, or as is the dialect's way."""
+    if one_based is None or one_based == dialect.one_based:
+        return dialect.one_based
+    if dialect.base_is_fixed:
+        raise UsageError(f"indices of the format {dialect.name} begin at {int(dialect.one_based)}, always")
+    return one_based
+
+
 def read_entries(
     path: str | os.PathLike[str] | LineFile,
     dialect: str | None = None,
@@ -124,14 +137,13 @@ def read_entries(
 ) -> Iterator[Entry]:
     """Read all that a file of links says, an entry a sentence pair.
 
-    With the `text`, the entries get its words, there are as many as pairs, and a link outside is an error.
+    With the `text` (which is walked twice), the entries get its words, there must be as many as pairs, and a
+    link outside is an error.
     Without, `sentences` tells dialects that leave out pairs without links (naacl, giza) how many there are.
     """
     file = path if isinstance(path, LineFile) else LineFile(path)
     chosen = dialect_named(dialect or detect_dialect(file, one_based))
-    if one_based is not None and chosen.one_based is None:
-        raise UsageError(f"the format {chosen.name} fixes where indices begin; it cannot be told")
-    base = bool(chosen.one_based if one_based is None else one_based)
+    base = index_base(chosen, one_based)
     if text is None:
         yield from chosen.read(file, base, sentences)
         return

@@ -87,10 +87,18 @@ def _read_json(
 ) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(file.lines(oddities), 1):
         try:
-            yield _sides(json.loads(line), languages)
+            yield _sides(loads(line), languages)
         except ValueError as error:
             reason = f"not JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error)
             raise InputError(reason, file=file.name, line=number) from error
+
+
+def loads(line: str) -> Any:
+    """Parse one line of JSON, and refuse half a surrogate pair: no file could hold it."""
+    value = json.loads(line)
+    if "\\ud" in line.lower():
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    return value
 
 
 def _sides(value: Any, languages: Sequence[str] | None) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.alignment import Alignment, Entry, Link
 from weft.errors import InputError
+from weft.joint import loads
 from weft.lines import LineFile
 from weft.text import Sentence, SentencePair, tokenize
 
@@ -16,7 +17,7 @@ def read_jsonl(file: LineFile) -> Iterator[Entry]:
     """Read one entry a line."""
     for number, line in enumerate(file.lines(), 1):
         try:
-            yield _entry(json.loads(line))
+            yield _entry(loads(line))
         except ValueError as error:
             reason = f"not JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error)
             raise InputError(reason, file=file.name, line=number) from error

@@ -86,14 +86,11 @@ class LineFile:
             number += len(lines)
             yield from lines
 
-    def count(self) -> int:
-        """Count the lines."""
-        total = 0
-        last = b"\n"
+    def raw_lines(self) -> Iterator[bytes]:
+        """Walk the lines as they are in the file, whether they are text or not, without their line feeds."""
         for block in self._blocks():
-            total += block.count(b"\n")
-            last = block[-1:]
-        return total + (last != b"\n")
+            lines = block.split(b"\n")
+            yield from lines[:-1] if block.endswith(b"\n") else lines
 
     @staticmethod
     def _strip_return(line: str, oddities: Oddities) -> str:
