@@ -41,9 +41,8 @@ from weft.alignment import Alignment, Link
 from weft.errors import UsageError
 from weft.lockstep import lockstep
 
-
-# A cell of the matrix is one number, row * 2**_BITS + column, so that neighbours are sums and a walk's order is the
-# numbers'. No sentence has 2**_BITS words, so a step over the edge never meets another cell.
+# A cell of the matrix is one number, row * 2**_BITS + column, so that neighbours are sums and a walk's order
+# is the numbers'. No sentence has 2**_BITS words, so a step over the edge never meets another cell.
 _BITS = 30
 _COLUMN = (1 << _BITS) - 1
 
@@ -138,8 +137,8 @@ def symmetrize(
 ) -> Alignment:
     """Combine the links of two directions, both given as (source, target), by the named heuristic.
 
-    Probabilities are kept where both directions have them: a link of both gets the geometric mean of the two,
-    a link of one keeps its own.
+    Probabilities are kept where both directions have them: a link of both gets the geometric mean of the two
+    (the plain mean of scores below zero, taken as logarithms), a link of one keeps its own.
     """
     if heuristic not in HEURISTICS:
         raise UsageError(f"no heuristic {heuristic!r}; there are {', '.join(HEURISTICS)}")
@@ -198,16 +197,15 @@ def _grow(taken: _Taken, candidates: set[int], rule: _Rule, walk: _Walk) -> None
 
 def _with_probabilities(links: tuple[Link, ...], forward: Alignment, backward: Alignment) -> Alignment:
     ahead, back = _probability_of(forward), _probability_of(backward)
-    if ahead is None or back is None or not (ahead or back):
+    if ahead is None or back is None or not links:
         return Alignment(links)
-    return Alignment(
-        links,
-        tuple(
-            sqrt(ahead[link] * back[link]) if link in ahead and link in back
-            else ahead.get(link, back.get(link, 0.0))
-            for link in links
-        ),
-    )
+    return Alignment(links, tuple(_mean(ahead.get(link), back.get(link)) for link in links))
+
+
+def _mean(ahead: float | None, back: float | None) -> float:
+    if ahead is None or back is None:
+        return ahead or back or 0.0
+    return sqrt(ahead * back) if ahead >= 0 <= back else (ahead + back) / 2
 
 
 def _probability_of(alignment: Alignment) -> dict[Link, float] | None:
