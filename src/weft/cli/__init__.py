@@ -20,6 +20,8 @@ VERBS = {
     "symmetrize": "combine the links of two directions",
     "convert": "turn links from one format into another",
     "check": "look for faults in text and links before they break something",
+    "lexicon": "make a dictionary of words from text and links",
+    "phrases": "make a Moses phrase table from text and links",
     "demo": "show the whole job on the embedded sample",
 }
 

@@ -1,0 +1,21 @@
+"""Phrase tables from text and links: extraction, scores both ways, and reordering, in Moses' formats.
+
+`extract_phrases` gives the phrase pairs of one sentence pair; `write_phrase_tables` makes a directory of
+tables from a whole text, sorting on disk, so that its memory does not grow with the number of phrases.
+"""
+
+from weft.phrases.extraction import Orientation, PhraseSpan, extract_phrases, orientations
+from weft.phrases.sorting import SortedCounts
+from weft.phrases.tables import FILES, PhraseOptions, PhraseSummary, write_phrase_tables
+
+__all__ = [
+    "FILES",
+    "Orientation",
+    "PhraseOptions",
+    "PhraseSpan",
+    "PhraseSummary",
+    "SortedCounts",
+    "extract_phrases",
+    "orientations",
+    "write_phrase_tables",
+]

@@ -1,0 +1,295 @@
+"""Phrase, lexical and reordering tables in Moses' formats, made in three sorts on disk.
+
+1. by source phrase: p(t|s) needs the count of each source phrase; best links, lexical weights, reordering;
+2. by target phrase: p(s|t) needs the count of each target phrase;
+3. by source phrase again, as the phrase table is read.
+
+Each sort holds the total of a phrase under the phrase itself, followed by nothing, which comes before the
+phrase followed by anything: so the total is known when its pairs come, however many they are.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TextIO
+
+from weft.alignment import Alignment, Link
+from weft.errors import InputError
+from weft.lexicon import Lexicon, Pruning, Word, linked_pairs, write_table
+from weft.phrases.directory import compressed, new_directory
+from weft.phrases.extraction import Orientation, PhraseSpan, extract_phrases, orientations
+from weft.phrases.sorting import SortedCounts
+from weft.text import SentencePair
+
+BAR = " ||| "
+SMOOTHING = 0.5  # added to each orientation's count, as Moses' training does
+FILES = (
+    "phrase-table.gz",
+    "lex.f2e",
+    "lex.e2f",
+    "reordering-counts.gz",
+    "reordering-table.wbe-msd-bidirectional-fe.gz",
+)
+_PHRASES, _F2E, _E2F, _COUNTS, _REORDERING = FILES
+# Moses' escape-special-chars.perl, in its order.
+_ESCAPES = (
+    ("&", "&amp;"),
+    ("|", "&#124;"),
+    ("<", "&lt;"),
+    (">", "&gt;"),
+    ("'", "&apos;"),
+    ('"', "&quot;"),
+    ("[", "&#91;"),
+    ("]", "&#93;"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseOptions:
+    """Say how long phrases may be, how many bytes a sort may hold, and what is done to words."""
+
+    max_length: int = 7
+    memory: int = 512 << 20
+    lower: bool = False
+    escape: bool = False
+
+
+@dataclass(slots=True)
+class PhraseSummary:
+    """Count what a phrase extraction read and wrote."""
+
+    sentence_pairs: int = 0
+    extracted: int = 0
+    phrase_pairs: int = 0
+    word_pairs: int = 0
+    unwritable: int = 0
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.sentence_pairs:,} sentence pairs, {self.extracted:,} phrase pairs extracted, "
+            f"{self.phrase_pairs:,} different; {self.word_pairs:,} different word pairs"
+        )
+        if self.unwritable:
+            text += f", of which {self.unwritable:,} hold white space and are not in the lexical tables"
+        return text
+
+
+def write_phrase_tables(
+    pairs: Iterable[SentencePair],
+    alignments: Iterable[Alignment],
+    directory: str | os.PathLike[str],
+    *,
+    options: PhraseOptions | None = None,
+    force: bool = False,
+    names: tuple[str, str] = ("text", "links"),
+) -> PhraseSummary:
+    """Write the tables of a text into a new directory, which appears whole or not at all.
+
+    The text is walked twice. Memory is that of the lexicon, for distinct word pairs, and `options.memory`.
+    """
+    options = options or PhraseOptions()
+    summary = PhraseSummary()
+    with new_directory(Path(directory), force=force) as partial:
+        work = partial / "sorting"
+        work.mkdir()
+        lexicon = Lexicon()
+        for line, source, target, alignment in _sentences(pairs, alignments, options, names):
+            lexicon.add(line, source, target, alignment)
+        summary.word_pairs = len(lexicon)
+        with (partial / _F2E).open("w", encoding="utf-8", newline="\n") as stream:
+            summary.unwritable = write_table(lexicon.by_source(Pruning(null=True)), stream)
+        with (partial / _E2F).open("w", encoding="utf-8", newline="\n") as stream:
+            write_table((e.inverse() for e in lexicon.by_target(Pruning(null=True))), stream)
+        by_source = SortedCounts(work, memory=options.memory)
+        for _, source, target, alignment in _sentences(pairs, alignments, options, names):
+            summary.sentence_pairs += 1
+            summary.extracted += _extract(source, target, alignment, by_source, options.max_length)
+        by_target = SortedCounts(work, memory=options.memory // 2)
+        with compressed(partial / _COUNTS) as counts, compressed(partial / _REORDERING) as table:
+            summary.phrase_pairs = _score(by_source, by_target, lexicon, (counts, table))
+        by_source.clear()
+        lines = _by_source_again(by_target, SortedCounts(work, memory=options.memory // 2))
+        with compressed(partial / _PHRASES) as stream:
+            stream.writelines(lines)
+        shutil.rmtree(work)
+    return summary
+
+
+def _sentences(
+    pairs: Iterable[SentencePair],
+    alignments: Iterable[Alignment],
+    options: PhraseOptions,
+    names: tuple[str, str],
+) -> Iterator[tuple[int, Sequence[str], Sequence[str], Alignment]]:
+    for line, pair, alignment in linked_pairs(pairs, alignments, names=names):
+        source, target = pair.source.tokens, pair.target.tokens
+        if options.lower:
+            source, target = tuple(map(str.lower, source)), tuple(map(str.lower, target))
+        if options.escape:
+            source, target = tuple(map(_escape, source)), tuple(map(_escape, target))
+        elif "|||" in source or "|||" in target:
+            raise InputError(
+                "the word ||| would break the columns of a phrase table; "
+                "remove it, or give --escape to write words as Moses' tokenizer does",
+                file=names[0],
+                line=line,
+            )
+        yield line, source, target, alignment
+
+
+def _escape(word: str) -> str:
+    for character, escape in _ESCAPES:
+        word = word.replace(character, escape)
+    return word
+
+
+def _extract(
+    source: Sequence[str], target: Sequence[str], alignment: Alignment, counts: SortedCounts, max_length: int
+) -> int:
+    links = frozenset(alignment.links)
+    by_target = sorted((t, s) for s, t in links)
+    extracted = 0
+    for span in extract_phrases(links, len(source), len(target), max_length=max_length):
+        source_phrase = " ".join(source[span.source_start : span.source_end])
+        target_phrase = " ".join(target[span.target_start : span.target_end])
+        inside = _links_inside(by_target, span)
+        before, after = orientations(links, span, len(source), len(target))
+        counts.add(BAR.join((source_phrase, target_phrase, inside, f"{before.value} {after.value}")))
+        counts.add(source_phrase + BAR)
+        extracted += 1
+    return extracted
+
+
+def _links_inside(by_target: Sequence[tuple[int, int]], span: PhraseSpan) -> str:
+    # A consistent pair has all links of its target words inside.
+    start = bisect_left(by_target, (span.target_start, -1))
+    end = bisect_left(by_target, (span.target_end, -1))
+    return " ".join(f"{s - span.source_start}-{t - span.target_start}" for t, s in by_target[start:end])
+
+
+@dataclass(slots=True)
+class _Occurrences:
+    """Gather what was seen of one phrase pair: its links, and the orientation of its neighbours."""
+
+    source: str
+    target: str
+    links: dict[str, int]
+    before: dict[str, int]
+    after: dict[str, int]
+
+    @property
+    def count(self) -> int:
+        return sum(self.links.values())
+
+
+def _score(
+    by_source: SortedCounts, by_target: SortedCounts, lexicon: Lexicon, reordering: tuple[TextIO, TextIO]
+) -> int:
+    different = 0
+    source_count = 0
+    for item in _occurrences(by_source):
+        if isinstance(item, int):
+            source_count = item
+            continue
+        different += 1
+        count = item.count
+        best = _most_frequent(item.links, side=1)
+        source, target = item.source.split(" "), item.target.split(" ")
+        forward = lexical_weight(lexicon, source, target, _links(best))
+        # Moses chooses anew for the other direction, ordering equal counts by the other side's words.
+        backward = inverse_lexical_weight(lexicon, source, target, _links(_most_frequent(item.links, side=0)))
+        _write_orientations(item, reordering)
+        payload = f"{source_count} {forward:g} {backward:g}"
+        by_target.add(BAR.join((item.target, item.source, best, payload)), count)
+        by_target.add(item.target + BAR, count)
+    return different
+
+
+def _occurrences(by_source: SortedCounts) -> Iterator[int | _Occurrences]:
+    """Give the total of each source phrase, then its phrase pairs."""
+    records = ((key.split(BAR), count) for key, count in by_source)
+    for (source, target), group in groupby(records, key=lambda record: (record[0][0], record[0][1])):
+        if not target:
+            yield sum(count for _, count in group)
+            continue
+        pair = _Occurrences(source, target, {}, {}, {})
+        for (_, _, links, orientation), count in group:
+            before, after = orientation.split(" ")
+            pair.links[links] = pair.links.get(links, 0) + count
+            pair.before[before] = pair.before.get(before, 0) + count
+            pair.after[after] = pair.after.get(after, 0) + count
+        yield pair
+
+
+def _links(text: str) -> list[Link]:
+    return [(int(s), int(t)) for s, _, t in (link.partition("-") for link in text.split(" "))]
+
+
+def _most_frequent(links: dict[str, int], *, side: int) -> str:
+    """Choose among the links of a phrase pair; equal counts as Moses does, by what each word is linked to."""
+    if len(links) == 1:
+        return next(iter(links))
+    return max(links, key=lambda text: (links[text], _grouped(text, side)))
+
+
+def _grouped(text: str, side: int) -> list[list[int]]:
+    links = _links(text)
+    groups: list[list[int]] = [[] for _ in range(1 + max(link[side] for link in links))]
+    for link in sorted(links):
+        groups[link[side]].append(link[1 - side])
+    return groups
+
+
+def lexical_weight(
+    lexicon: Lexicon, source: Sequence[str], target: Sequence[str], links: Sequence[Link]
+) -> float:
+    """Weigh a phrase pair: for each target word, the mean of p(t|s) over the source words linked to it."""
+    weight = 1.0
+    for t, word in enumerate(target):
+        partners: list[Word] = [source[s] for s, other in links if other == t] or [None]
+        weight *= sum(lexicon.p_target(partner, word) for partner in partners) / len(partners)
+    return weight
+
+
+def inverse_lexical_weight(
+    lexicon: Lexicon, source: Sequence[str], target: Sequence[str], links: Sequence[Link]
+) -> float:
+    """Weigh a phrase pair: for each source word, the mean of p(s|t) over the target words linked to it."""
+    weight = 1.0
+    for s, word in enumerate(source):
+        partners: list[Word] = [target[t] for other, t in links if other == s] or [None]
+        weight *= sum(lexicon.p_source(word, partner) for partner in partners) / len(partners)
+    return weight
+
+
+def _write_orientations(pair: _Occurrences, reordering: tuple[TextIO, TextIO]) -> None:
+    counts, table = reordering
+    numbers = [[seen.get(kind.value, 0) for kind in Orientation] for seen in (pair.before, pair.after)]
+    smoothed = [[number + SMOOTHING for number in side] for side in numbers]
+    head = pair.source + BAR + pair.target + BAR
+    counts.write(head + " ".join(str(number) for side in numbers for number in side) + "\n")
+    table.write(head + " ".join(f"{number / sum(side):f}" for side in smoothed for number in side) + "\n")
+
+
+def _by_source_again(by_target: SortedCounts, by_source: SortedCounts) -> Iterator[str]:
+    target_count = 0
+    for key, count in by_target:
+        target, source, *rest = key.split(BAR)
+        if not source:
+            target_count = count
+            continue
+        links, payload = rest
+        source_count, forward, backward = payload.split(" ")
+        scores = f"{count / target_count:g} {backward} {count / int(source_count):g} {forward}"
+        counts = f"{target_count} {source_count} {count}"
+        by_source.add(BAR.join((source, target, scores, links, counts)))
+    by_target.clear()
+    for line, _ in by_source:
+        yield f"{line} ||| |||\n"
+    by_source.clear()
