@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -74,7 +73,8 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 def _extending() -> str:
     """List, as ranges, the characters that belong to the one before: marks, joiners and their like."""
     ranges: list[list[int]] = []
-    for code in range(0x300, sys.maxunicode + 1):
+    # Beyond these ranges Unicode has no such characters.
+    for code in (*range(0x300, 0x20000), *range(0xE0000, 0xE1000)):
         character = chr(code)
         if not (unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf") or 0x1F3FB <= code <= 0x1F3FF):
             continue
