@@ -22,6 +22,7 @@ VERBS = {
     "check": "look for faults in text and links before they break something",
     "lexicon": "make a dictionary of words from text and links",
     "phrases": "make a Moses phrase table from text and links",
+    "view": "draw links: a page for the browser, a picture, a grid for the terminal",
     "demo": "show the whole job on the embedded sample",
 }
 
