@@ -15,6 +15,7 @@ import shutil
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import TextIO
@@ -36,6 +37,7 @@ FILES = (
     "reordering-counts.gz",
     "reordering-table.wbe-msd-bidirectional-fe.gz",
 )
+_KINDS = tuple(kind.value for kind in Orientation)
 _PHRASES, _F2E, _E2F, _COUNTS, _REORDERING = FILES
 # Moses' escape-special-chars.perl, in its order.
 _ESCAPES = (
@@ -227,8 +229,9 @@ def _occurrences(by_source: SortedCounts) -> Iterator[int | _Occurrences]:
         yield pair
 
 
-def _links(text: str) -> list[Link]:
-    return [(int(s), int(t)) for s, _, t in (link.partition("-") for link in text.split(" "))]
+@lru_cache(maxsize=1 << 16)
+def _links(text: str) -> tuple[Link, ...]:
+    return tuple((int(s), int(t)) for s, _, t in (link.partition("-") for link in text.split(" ")))
 
 
 def _most_frequent(links: dict[str, int], *, side: int) -> str:
@@ -269,12 +272,20 @@ def inverse_lexical_weight(
 
 
 def _write_orientations(pair: _Occurrences, reordering: tuple[TextIO, TextIO]) -> None:
-    counts, table = reordering
-    numbers = [[seen.get(kind.value, 0) for kind in Orientation] for seen in (pair.before, pair.after)]
-    smoothed = [[number + SMOOTHING for number in side] for side in numbers]
     head = pair.source + BAR + pair.target + BAR
-    counts.write(head + " ".join(str(number) for side in numbers for number in side) + "\n")
-    table.write(head + " ".join(f"{number / sum(side):f}" for side in smoothed for number in side) + "\n")
+    numbers = tuple(seen.get(kind, 0) for seen in (pair.before, pair.after) for kind in _KINDS)
+    for stream, text in zip(reordering, _orientation_columns(numbers), strict=True):
+        stream.write(head + text)
+
+
+@lru_cache(maxsize=1 << 16)
+def _orientation_columns(numbers: tuple[int, ...]) -> tuple[str, str]:
+    """Format the counts of both sides, and their smoothed shares."""
+    smoothed = [number + SMOOTHING for number in numbers]
+    half = len(numbers) // 2
+    totals = [sum(smoothed[:half])] * half + [sum(smoothed[half:])] * half
+    shares = (f"{number / total:f}" for number, total in zip(smoothed, totals, strict=True))
+    return " ".join(map(str, numbers)) + "\n", " ".join(shares) + "\n"
 
 
 def _by_source_again(by_target: SortedCounts, by_source: SortedCounts) -> Iterator[str]:
