@@ -107,7 +107,7 @@ def test_sentences_compare_by_what_they_hold() -> None:
     assert repr(tokenize("a")) == "Sentence(('a',), 'a')"
 
 
-@given(pairs=st.lists(st.tuples(LINE, LINE)))
+@given(pairs=st.lists(st.tuples(LINE, LINE), max_size=5))
 def test_pairs_in_memory_come_back_as_often_as_wanted(pairs: list[tuple[str, str]]) -> None:
     bitext = Bitext.of(pairs)
     assert texts(bitext) == texts(bitext) == pairs
