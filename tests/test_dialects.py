@@ -266,7 +266,7 @@ def test_what_is_certain_is_detected(file: Path, text: str, name: str) -> None:
         ("1-1 2-2\n", "no link has the index 0: name the format pharaoh"),
         ("10-1 20-10\n", "no link has the index 0"),
         ("1-1 2p2\n", "no link has the index 0: name the format possible"),
-        ("0-0 x\n", "no known format"),
+        ("0-0 1-1\n0-0 x\n", ":2: 'x' is of no known format"),
         ("0?0 1-1:0.5\n", "possible links and scores"),
     ],
 )

@@ -191,6 +191,13 @@ def test_a_joint_line_without_separator(write: Write) -> None:
         list(Bitext(write("k", "a\tb\nc d\n"), format="tsv"))
 
 
+def test_a_few_faulty_lines_are_named_though_no_format_is(write: Write) -> None:
+    with pytest.raises(InputError, match=r"j:2: no `\|\|\|`"):
+        list(Bitext(write("j", "a ||| b\n\nc ||| d\n")))
+    with pytest.raises(InputError, match=r"k:3: not JSON"):
+        list(Bitext(write("k", '{"src": "a", "tgt": "b"}\n' * 2 + "\n")))
+
+
 def test_columns(write: Write) -> None:
     assert texts(Bitext(write("t", "a b\tc\n\td\n\t\n"))) == [("a b", "c"), ("", "d"), ("", "")]
     assert texts(Bitext(write("u", "a\tb\t0-0\n"), format="tsv")) == [("a", "b")]
@@ -239,6 +246,7 @@ def test_faulty_json_lines(write: Write, line: str, message: str) -> None:
         ("a ||| b\tc\n", "could be joint or tsv"),
         ("a b\n", "is not plainly"),
         ("a\tb\tc\n", "is not plainly"),
+        ("a\tb\n" * 5 + "a\tb\tc\n", "is not plainly"),
         ('{"a": 1}\n', "is not plainly"),
     ],
 )

@@ -214,15 +214,15 @@ def _lengths(file: LineFile, tokenize: str) -> Iterator[int]:
 def _check_links(
     links: LineFile, files: tuple[LineFile, LineFile], report: Report, reading: _Reading
 ) -> None:
-    dialect = dialect_named(reading.dialect or detect_dialect(links, reading.one_based))
-    base = index_base(dialect, reading.one_based)
     lengths = zip(*(_lengths(file, reading.tokenize) for file in files), strict=False)
-    if dialect.base_is_fixed:
-        entries = dialect.read(links, base, min(report.lines.values()))
-        lists: Iterator[list[Link]] = ([*entry.alignment.links] for entry in entries)
-    else:
-        lists = _parsed_lines(links, Items(dialect.name, base), report)
     try:
+        dialect = dialect_named(reading.dialect or detect_dialect(links, reading.one_based))
+        base = index_base(dialect, reading.one_based)
+        if dialect.base_is_fixed:
+            entries = dialect.read(links, base, min(report.lines.values()))
+            lists: Iterator[list[Link]] = ([*entry.alignment.links] for entry in entries)
+        else:
+            lists = _parsed_lines(links, Items(dialect.name, base), report)
         _compare(links, lists, lengths, report)
     except InputError as error:
         report.add("link-syntax", links.name, error.line or 1, str(error))
@@ -231,14 +231,17 @@ def _check_links(
 def _parsed_lines(file: LineFile, items: Items, report: Report) -> Iterator[list[Link]]:
     for number, line in enumerate(file.lines(), 1):
         found = []
+        faults = []
         for word in line.split():
             try:
                 link, _, _ = items[word]
             except ValueError as error:
-                report.add("link-syntax", file.name, number, str(error))
-                break
+                faults.append(str(error))
+                continue
             if link is not None:
                 found.append(link)
+        if faults:
+            report.add("link-syntax", file.name, number, faults[0])
         yield found
 
 

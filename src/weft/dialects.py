@@ -88,7 +88,8 @@ _ZERO = re.compile(r"(?<!\d)0[-?p]|[-?p]0(?!\d)", re.ASCII)
 
 def detect_dialect(file: LineFile, one_based: bool | None = None) -> str:
     """Tell the dialect of a file of links, or refuse where its first lines leave a doubt."""
-    lines = [line for line in islice(file.lines(), _LOOKED_AT) if line.strip()]
+    numbered = [(n, line) for n, line in enumerate(islice(file.lines(), _LOOKED_AT), 1) if line.strip()]
+    lines = [line for _, line in numbered]
     if not lines:
         return "pharaoh"
     if lines[0].startswith("{"):
@@ -97,9 +98,12 @@ def detect_dialect(file: LineFile, one_based: bool | None = None) -> str:
         return "giza"
     if all(map(_NAACL.fullmatch, lines)):
         return "naacl"
+    for number, line in numbered:
+        word = next((word for word in line.split() if not _WORD.fullmatch(word)), None)
+        if word is not None:
+            message = f"{word!r} is of no known format of links; name one of {', '.join(DIALECTS)}"
+            raise InputError(message, file=file.name, line=number)
     words = " ".join(lines).split()
-    if not all(map(_WORD.fullmatch, words)):
-        raise InputError(f"no known format of links; name one of {', '.join(DIALECTS)}", file=file.name)
     scored = any(":" in word or "NULL" in word for word in words)
     unsure = any("?" in word or "p" in word for word in words)
     if scored and unsure:
