@@ -88,7 +88,7 @@ def _settle(args: argparse.Namespace) -> None:
 
 def _is_joint(args: argparse.Namespace) -> bool:
     """Tell whether SOURCE holds both sides, as far as can be seen without a walk."""
-    if args.source == "-" or args.format != "auto":
+    if args.source == "-" or args.format != "auto" or not os.path.exists(args.source):
         return True
     try:
         next(iter(bitext_of(args)), None)
