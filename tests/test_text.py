@@ -59,6 +59,11 @@ def test_words_and_characters_leave_out_nothing_but_white_space(text: str) -> No
     assert "".join(tokenize(text, "char").tokens) == bare
 
 
+@given(text=st.one_of(st.text(st.characters(max_codepoint=127)), st.text("aB1.,;:'_ -")))
+def test_words_of_ascii_are_words_of_unicode(text: str) -> None:
+    assert tokenize(text + " é", "unicode").tokens == (*tokenize(text, "unicode").tokens, "é")
+
+
 @given(text=ANY_LINE)
 def test_spaces_and_tabs_alone_part_words(text: str) -> None:
     assert tokenize(text).tokens == tuple(token for token in re.split("[ \t]", text) if token)

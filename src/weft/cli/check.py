@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 from weft.checking import LONG, check
 from weft.cli.options import add_dialect
+from weft.output import open_output
 from weft.tokenization import TOKENIZERS
 
 DESCRIPTION = (
@@ -52,5 +52,6 @@ def run(args: argparse.Namespace) -> int:
         long=args.long,
     )
     text = json.dumps(report.as_json(), ensure_ascii=False) if args.json else str(report)
-    sys.stdout.write(text + "\n")
+    with open_output(None) as stream:
+        stream.write(text + "\n")
     return int(report.breaks or (args.strict and bool(report.findings)))
