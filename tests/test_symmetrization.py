@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 from math import sqrt
+from random import Random
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -252,3 +254,26 @@ def test_streams_and_names_the_line_that_is_missing() -> None:
         next(stream)
     with pytest.raises(InputError, match=r"^forward:1: "):
         list(symmetrize_all([], one, "union"))
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_pairs_of_twenty_words_take_well_under_ten_seconds() -> None:
+    generator = Random(1)
+
+    def beside(place: int) -> int:
+        return min(19, max(0, round(place + generator.gauss(0, 0.3))))
+
+    pairs = [
+        (
+            Alignment.of([(beside(t), t) for t in range(20) if generator.random() < 0.9]),
+            Alignment.of([(s, beside(s)) for s in range(20) if generator.random() < 0.9]),
+        )
+        for _ in range(10_000)
+    ]
+    seconds = []
+    for _ in range(10):
+        start = process_time()
+        for forward, backward in pairs:
+            symmetrize(forward, backward, "grow-diag-final-and")
+        seconds.append(process_time() - start)
+    assert 10 * min(seconds) < 8  # the least: other work on the machine only adds

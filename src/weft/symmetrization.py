@@ -50,10 +50,10 @@ _COLUMN = (1 << _BITS) - 1
 class _Taken:
     """The cells taken so far, and the rows and columns (words) that they cover."""
 
-    def __init__(self, cells: set[int]) -> None:
-        self.cells = cells
-        self.rows = {cell >> _BITS for cell in cells}
-        self.columns = {cell & _COLUMN for cell in cells}
+    def __init__(self, cells: Iterable[int]) -> None:
+        self.cells = set(cells)
+        self.rows = {cell >> _BITS for cell in self.cells}
+        self.columns = {cell & _COLUMN for cell in self.cells}
 
     def add(self, cell: int) -> None:
         self.cells.add(cell)
@@ -69,13 +69,9 @@ class _Taken:
 
 _Predicate: TypeAlias = Callable[[_Taken, int], bool]
 
-
-def _steps(*moves: tuple[int, int]) -> tuple[int, ...]:
-    return tuple((row << _BITS) + column for row, column in moves)
-
-
-_BESIDE = _steps((-1, 0), (0, -1), (1, 0), (0, 1))  # Moses' order
-_AROUND = _BESIDE + _steps((-1, -1), (-1, 1), (1, -1), (1, 1))
+_MOVES = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))  # Moses' order
+_AROUND = tuple((row << _BITS) + column for row, column in _MOVES)
+_BESIDE = _AROUND[:4]
 
 
 class _Rule(NamedTuple):
@@ -97,21 +93,23 @@ _RULES = {
 
 def _round_from_taken(taken: _Taken, pending: set[int], rule: _Rule) -> None:
     """Go once through the cells taken, as Moses does, adding what may be added beside each."""
-    # Only a cell beside a pending one can do anything, and such cells are few. (The steps are symmetric.)
-    beside = {cell + step for cell in pending for step in rule.neighbours}
-    points = sorted(beside & taken.cells)
-    here = 0
-    while pending and here < len(points):
-        point = points[here]
-        here += 1
-        for step in rule.neighbours:
-            cell = point + step
-            if cell in pending:
-                pending.remove(cell)
-                if rule.grow(taken, cell):
-                    taken.add(cell)
-                    if cell > point and cell in beside:
-                        insort(points, cell, here)
+    # Most cells have nothing pending beside them. So the walk is a sorted list of visits, each one number:
+    # the cell that is taken, and which of its eight neighbours to try.
+    neighbours, may_add, cells = rule.neighbours, rule.grow, taken.cells
+    steps = tuple(enumerate(neighbours))
+    visits = [point * 8 + turn for cell in pending for turn, step in steps if (point := cell - step) in cells]
+    visits.sort()
+    for visit in visits:  # grows ahead of the walk
+        point = visit >> 3
+        cell = point + neighbours[visit & 7]
+        if cell in pending:
+            pending.remove(cell)
+            if may_add(taken, cell):
+                taken.add(cell)
+                if cell > point:
+                    for turn, step in steps:
+                        if cell + step in pending:
+                            insort(visits, cell * 8 + turn)
 
 
 def _round_from_pending(taken: _Taken, pending: set[int], rule: _Rule) -> None:
@@ -167,29 +165,33 @@ def symmetrize_all(
 
 
 def _grown(forward: Alignment, backward: Alignment, rule: _Rule, walk: _Walk) -> set[Link]:
+    ahead, back = set(forward.links), set(backward.links)
+    links = ahead & back
+    others = ahead ^ back
     if walk.target_major:
-        ahead, back = ({(t << _BITS) + s for s, t in direction.links} for direction in (forward, backward))
+        taken = _Taken([(t << _BITS) + s for s, t in links])
+        link_at = {(t << _BITS) + s: (s, t) for s, t in others}
     else:
-        ahead, back = ({(s << _BITS) + t for s, t in direction.links} for direction in (forward, backward))
-    taken = _Taken(ahead & back)
-    _grow(taken, ahead ^ back, rule, walk)
+        taken = _Taken([(s << _BITS) + t for s, t in links])
+        link_at = {(s << _BITS) + t: (s, t) for s, t in others}
+    _grow(taken, set(link_at), rule, walk)
     if rule.final is not None:
+        left = sorted([cell for cell in link_at if cell not in taken.cells])
         for direction in (ahead, back):
-            for cell in sorted(direction - taken.cells):
-                if rule.final(taken, cell):
+            for cell in left:
+                if link_at[cell] in direction and rule.final(taken, cell):
                     taken.add(cell)
-    if walk.target_major:
-        return {(cell & _COLUMN, cell >> _BITS) for cell in taken.cells}
-    return {(cell >> _BITS, cell & _COLUMN) for cell in taken.cells}
+    links.update([link for cell, link in link_at.items() if cell in taken.cells])
+    return links
 
 
 def _grow(taken: _Taken, candidates: set[int], rule: _Rule, walk: _Walk) -> None:
     """Add candidates beside the cells taken, round after round, until a round adds nothing."""
-    size = -1
+    may_add, size = rule.grow, -1
     while len(taken.cells) != size:
         size = len(taken.cells)
         # A covered word stays covered: what may not be added now never may.
-        candidates = {cell for cell in candidates - taken.cells if rule.grow(taken, cell)}
+        candidates = {cell for cell in candidates if cell not in taken.cells and may_add(taken, cell)}
         if not candidates:
             break
         walk.round(taken, set(candidates), rule)
