@@ -51,7 +51,7 @@ weft.Corpus = class {
     this.goldSize = new Uint32Array(this.size);
     this.s = new Uint32Array(total);
     this.t = new Uint32Array(total);
-    this.p = new Float32Array(total);
+    this.p = new Float64Array(total);
     this.kind = new Uint8Array(total);
     let at = 0;
     this.rows.forEach((row, k) => {
@@ -86,8 +86,9 @@ weft.Corpus = class {
       : { text: packed, words: packed ? packed.split(" ") : [] };
   }
 
-  static text(packed) {
-    return typeof packed === "string" ? packed : packed[0];
+  // The two sentences of pair k as they were written.
+  texts(k) {
+    return this.rows[k].slice(0, 2).map((packed) => (typeof packed === "string" ? packed : packed[0]));
   }
 
   pair(k) {
@@ -190,8 +191,7 @@ weft.Corpus = class {
 
   // Texts are folded when they are first searched, and kept for the next letter that is typed.
   #says(k, sought) {
-    this.folded ??= this.rows.map(([source, target]) => [source, target].map((packed) =>
-      weft.Corpus.text(packed).normalize("NFC").toLowerCase()).join("\n"));
+    this.folded ??= this.rows.map((_, at) => this.texts(at).join("\n").normalize("NFC").toLowerCase());
     return this.folded[k].includes(sought);
   }
 };

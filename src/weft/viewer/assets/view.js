@@ -172,7 +172,7 @@ weft.Page = class {
       this.at("spoken").textContent = "No pair";
       return;
     }
-    const [source, target] = this.corpus.rows[k].map(weft.Corpus.text);
+    const [source, target] = this.corpus.texts(k);
     this.at("spoken").textContent = `Pair ${k + first}: ${source} – ${target}`;
     try {
       history.replaceState(null, "", `#${k + first}`);
@@ -215,7 +215,7 @@ weft.Page = class {
 
   fillRow(row, k) {
     const corpus = this.corpus;
-    const [source, target] = corpus.rows[k].map(weft.Corpus.text);
+    const [source, target] = corpus.texts(k);
     const number = (k + corpus.about.first).toLocaleString("en");
     const badge = corpus.about.gold ? `AER ${(100 * corpus.aer[k]).toFixed(0)}` : corpus.scored || corpus.graded ? corpus.written(corpus.score[k]) : "";
     const line = (text) => weft.make("span", { class: "text", dir: "auto" }, ...weft.marked(text, this.query));
