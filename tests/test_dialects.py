@@ -233,6 +233,32 @@ def test_faults_are_named_by_line(file: Path, dialect: str, text: str, message: 
         list(read_entries(put(file, text), dialect))
 
 
+GARBAGE = st.lists(
+    st.one_of(
+        st.sampled_from(
+            ["0-0", "1?2", "1 1 1 S", GIZA, "NULL ({ 1 }) a ({ })", "x", '{"links": [[0, 0]]}', "\n", " "]
+        ),
+        st.sampled_from(
+            ["1" * 5000, "[" * 100_000, '{"links": [[0, 0, 1' + "0" * 400 + "]]}", "²", "1-²", '"\\ud800"']
+        ),
+        st.text(max_size=5),
+    ),
+    max_size=8,
+).map("".join)
+
+
+@pytest.mark.parametrize("dialect", [None, *DIALECTS])
+@settings(max_examples=50)
+@given(text=GARBAGE)
+def test_garbage_is_refused_and_nothing_else(file: Path, dialect: str | None, text: str) -> None:
+    file.write_bytes(text.encode())
+    try:
+        for entry in read_entries(file, dialect):
+            assert entry.unsure <= set(entry.alignment.links)
+    except InputError as error:
+        assert str(file) in str(error)
+
+
 def test_links_of_other_spans_are_read_with_their_tokens(file: Path) -> None:
     put(file, '{"links": [], "src": "ab c", "tgt": "d", "src_spans": [[0, 1], [1, 2], [3, 4]]}\n')
     (entry,) = read_entries(file)

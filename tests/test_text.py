@@ -245,6 +245,19 @@ def test_faulty_json_lines(write: Write, line: str, message: str) -> None:
         list(Bitext(path, format="jsonl"))
 
 
+@given(data=st.binary(max_size=40), format=st.sampled_from(["auto", "joint", "tsv", "jsonl"]))
+def test_garbage_is_refused_and_nothing_else(
+    data: bytes, format: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "garbage"
+    path.write_bytes(data)
+    try:
+        pairs = list(Bitext(path, format=format))
+        assert len(pairs) == len(data.split(b"\n")) - (data.endswith(b"\n") or not data)
+    except InputError as error:
+        assert str(path) in str(error)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

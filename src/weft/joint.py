@@ -45,7 +45,7 @@ def _is_columns(line: str) -> bool:
 
 def _is_json(line: str) -> bool:
     try:
-        value = json.loads(line)
+        value = loads(line)
     except ValueError:
         return False
     return isinstance(value, dict) and ("translation" in value or {"src", "tgt"} <= value.keys())
@@ -98,7 +98,10 @@ def _read_json(
 
 def loads(line: str) -> Any:
     """Parse one line of JSON, and refuse half a surrogate pair: no file could hold it."""
-    value = json.loads(line)
+    try:
+        value = json.loads(line)
+    except RecursionError:
+        raise ValueError("not JSON that can be read: nested too deep") from None
     if "\\ud" in line.lower():
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     return value

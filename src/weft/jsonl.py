@@ -18,7 +18,7 @@ def read_jsonl(file: LineFile) -> Iterator[Entry]:
     for number, line in enumerate(file.lines(), 1):
         try:
             yield _entry(loads(line))
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             reason = f"not JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error)
             raise InputError(reason, file=file.name, line=number) from error
 
