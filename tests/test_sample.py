@@ -42,8 +42,8 @@ def find(pairs: list[SamplePair], *words: str) -> SamplePair:
 
 
 def test_the_same_seed_draws_the_same_pairs_on_every_python_and_platform() -> None:
-    assert fingerprint(list(generate(500))) == "3e313ff6ce7a2e83"
-    assert fingerprint(list(generate(500, seed=2))) == "0cc459220e2352c9"
+    assert fingerprint(list(generate(500))) == "df37637034aaab26"
+    assert fingerprint(list(generate(500, seed=2))) == "b562ada792b87168"
 
 
 def test_a_draw_does_not_depend_on_hash_seeds_or_on_how_many_are_drawn() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from weft.alignment import GoldAlignment, Link
 from weft.sample import english, french
-from weft.sample.clauses import AVOIR, ETRE, adverbials, be, clause, copula, third_person
+from weft.sample.clauses import AVOIR, ETRE, STATIVE, adverbials, be, clause, copula, third_person
 from weft.sample.french import Word, agree
 from weft.sample.nominal import date, name, noun_phrase, number, subject, where
 from weft.sample.phrases import EMPTY, Draw, Nominal, Phrase
@@ -141,12 +141,14 @@ def _question(draw: Draw) -> Phrase:
 def _command(draw: Draw) -> Phrase:
     kind = draw.choose(("thing", "food", "person", "idea"))
     verb = draw.ranked(lexicon().verbs[f"person>{kind}"])
-    while verb.preposition or verb.reflexive or verb.filling:
+    while verb.preposition or verb.reflexive or verb.filling or verb.english.base in STATIVE:
         verb = draw.ranked(lexicon().verbs[f"person>{kind}"])
     what = name(draw) if kind == "person" else noun_phrase(draw, kind)
     ids, doubt = (draw.link(),), (-draw.link(),)
     order: list[Word] = [(verb.english.base, ids), *((word, ids) for word in verb.particle.split())]
-    please = draw.pair(", please", ", s' il vous plaît") if draw.chance(0.3) else EMPTY
+    please = EMPTY
+    if draw.chance(0.3):
+        please = draw.pair(",", ",").then(draw.pair("please", "s' il vous plaît"))
     end = draw.pair("!", "!") if draw.chance(0.5) else draw.pair(".", ".")
     finite: Word = (verb.french.present[4], ids)
     if draw.chance(0.3):
@@ -205,7 +207,7 @@ def _passive(draw: Draw) -> Phrase:
 
 def _duration(draw: Draw, time: str) -> Phrase:
     """Say how long, how long ago, how old, how much."""
-    many, (unit_en, unit_fr) = number(draw), draw.choose(UNITS)
+    many, (unit_en, unit_fr) = number(draw, 60), draw.choose(UNITS)
     span = many.then(draw.pair(unit_en, unit_fr))
     point = draw.random()
     if point < 0.3:
@@ -217,8 +219,9 @@ def _duration(draw: Draw, time: str) -> Phrase:
     who = subject(draw, "person")
     is_, doubt = (draw.link(),), (-draw.link(),)
     if point < 0.8:
-        age = Phrase([(be(who, past=False), is_)], [(AVOIR.present[who.six], is_)]).then(number(draw))
-        return who.then(age, Phrase([("years", doubt), ("old", doubt)], [("ans", doubt)]))
+        age = Phrase([(be(who, past=False), is_)], [(AVOIR.present[who.six], is_)]).then(number(draw, 99))
+        years = (draw.link(),)
+        return who.then(age, Phrase([("years", years), ("old", doubt)], [("ans", years + doubt)]))
     paid = Phrase([("paid", is_ + doubt)], [(AVOIR.present[who.six], doubt), ("payé", is_)])
     price = f"{draw.between(2, 99)}.{draw.between(10, 99)}"
     return who.then(paid, draw.pair(price, price.replace(".", ",")), draw.pair("dollars", "dollars"))

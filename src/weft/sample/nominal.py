@@ -69,12 +69,12 @@ def number_words(number: int) -> tuple[str, str]:
     return english, f"{TENS_FR[ten]}-{UNITS_FR[rest]}"
 
 
-def number(draw: Draw) -> Phrase:
+def number(draw: Draw, most: int = 9999) -> Phrase:
     """Draw a number of two or more, small ones most often, in words or in digits."""
     if draw.chance(0.7):
-        high = draw.choose((4, 10, 20, 99))
+        high = min(most, draw.choose((4, 10, 20, 99)))
         return draw.pair(*number_words(draw.between(2, high)))
-    figure = draw.between(2, draw.choose((99, 999, 9999)))
+    figure = draw.between(2, min(most, draw.choose((99, 999, 9999))))
     return draw.pair(str(figure), str(figure))
 
 

@@ -130,9 +130,14 @@ def _nouns() -> dict[str, Ranked[Noun]]:
 def _adjectives() -> dict[str, Ranked[Adjective]]:
     rows = [(of, Adjective(en, fr, place == "before")) for place, of, en, fr in _rows("adjectives.tsv")]
     suited = {
-        "person": ("any", "person"), "animal": ("any", "person"), "thing": ("any", "thing"),
-        "place": ("any", "thing"), "food": ("any", "food"), "drink": ("any", "food"), "idea": ("any", "idea"),
-    }  # fmt: skip
+        "person": ("any", "person", "nation"),
+        "animal": ("any", "person"),
+        "thing": ("any", "thing", "nation"),
+        "place": ("any", "thing", "nation"),
+        "food": ("any", "food", "nation"),
+        "drink": ("any", "food"),
+        "idea": ("any", "idea"),
+    }
     return {
         kind: Ranked([adjective for of, adjective in rows if of in groups]) for kind, groups in suited.items()
     }
