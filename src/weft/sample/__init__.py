@@ -1,7 +1,14 @@
 """The embedded sample: English and French sentence pairs whose links are known.
 
 `generate` draws any number of pairs from a small bilingual grammar; `natural` gives a hundred pairs written
-and linked by hand.
+and linked by hand. Both are linked alike:
+
+- Sure: words that say the same, one to one or many (not: ne, pas; of, the: du; look, for: chercher).
+- Possible: idioms, word by word; auxiliaries that only one side has (will eat: mangera; ate: a mangé); do;
+  to before an infinitive; se; what holds a French compound together (kitchen table: table de cuisine).
+- No link: what has no counterpart (Sharks exist: les; the book she bought: que).
+
+Tokens: l', d', qu', n' and 's stand alone; du, aujourd'hui, cannot and est-il are one word each.
 """
 
 from __future__ import annotations
