@@ -1,0 +1,302 @@
+"""The recipe of Legrand, Auli and Collobert (2016): two directions trained, thresholded, symmetrised."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from weft.alignment import Alignment, GoldAlignment
+from weft.configuration import from_mapping, to_mapping
+from weft.decoding import BestWords, DecodingConfig, NegativeScores, best_words, negative_scores
+from weft.errors import InputError, ModelError, UsageError
+from weft.evaluation import evaluate
+from weft.features import RESERVED, EncodedText, FeatureConfig, Inventory, Tagger, Tokens, Vocabulary
+from weft.initialization import FloatArray, hellinger_vectors, read_vectors
+from weft.lines import LineFile
+from weft.model import ModelConfig, Network
+from weft.progress import Progress
+from weft.symmetrization import symmetrize
+from weft.tagging import load_tagger
+from weft.text import SentencePair
+from weft.training import TrainingConfig, train
+
+ALPHAS = tuple(round(-1 + 0.25 * step, 2) for step in range(21))
+HEURISTICS = (
+    "intersection",
+    "grow-diag",
+    "grow-diag-final",
+    "grow-diag-final-and",
+)  # what the paper chose from
+
+
+@dataclass(frozen=True)
+class InitialConfig:
+    """Choose where word vectors start: at `random`, or from a `pca` of co-occurrences.
+
+    These are counted in the training text or, where one is named, in another text. A file of vectors, in the
+    text format of word2vec and fastText, comes before both.
+    """
+
+    words: str = "random"
+    source_text: str = ""
+    target_text: str = ""
+    source_vectors: str = ""
+    target_vectors: str = ""
+
+    def __post_init__(self) -> None:
+        if self.words not in {"random", "pca"}:
+            raise UsageError(f"initial.words: {self.words!r} is neither random nor pca")
+
+
+@dataclass(frozen=True)
+class PaperConfig:
+    """Hold every setting of the recipe."""
+
+    features: FeatureConfig = field(default_factory=FeatureConfig)
+    initial: InitialConfig = field(default_factory=InitialConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    members: int = 1
+
+    def __post_init__(self) -> None:
+        if self.members < 1:
+            raise UsageError(f"members: an ensemble of {self.members} cannot be")
+
+
+@dataclass
+class Direction:
+    """Hold what aligns in one direction: each target word to a source word."""
+
+    networks: list[Network]
+    negative: NegativeScores
+
+    def best(self, source: EncodedText, target: EncodedText) -> list[BestWords]:
+        """Find the best source word of each target word."""
+        return best_words(self.networks, self.negative, source, target)
+
+
+class PaperRecipe:
+    """Train and apply the paper's aligner."""
+
+    def __init__(
+        self,
+        config: PaperConfig | None = None,
+        *,
+        seed: int = 1,
+        threads: int | None = None,
+        device: str = "cpu",
+    ) -> None:
+        self.config = config or PaperConfig()
+        self.seed = seed
+        self.threads = threads
+        self.device = device
+        self.inventories: tuple[Inventory, Inventory] | None = None
+        self.directions: list[Direction] = []
+        self.record: list[dict[str, Any]] = []
+        self._taggers: list[Tagger | None] | None = None
+
+    def fit(self, bitext: Iterable[SentencePair]) -> Iterator[Progress]:
+        """Learn both directions from the pairs, telling how far it is; done when the iterator ends."""
+        self._set_threads()
+        sides = _sentences(bitext)
+        features = self.config.features
+        own = (features.source, features.target)
+        taggers = self._load_taggers()
+        source, target = (
+            Inventory.of(sentences, features, side, tagger=tagger)
+            for sentences, side, tagger in zip(sides, own, taggers, strict=True)
+        )
+        self.inventories = (source, target)
+        texts = self._encode(sides)
+        if not np.any((texts[0].lengths > 0) & (texts[1].lengths > 0)):
+            raise InputError("there is no pair with words on both sides to learn from")
+        vectors = [self._initial_vectors(side, texts[side]) for side in (0, 1)]
+        self.directions, self.record = [], []
+        for number, (s, t) in enumerate(((0, 1), (1, 0))):
+            networks = []
+            for member in range(self.config.members):
+                seeds = _seeds(self.seed, number, member)
+                network = Network(self.inventories[s], self.inventories[t], self.config.model, seed=seeds[0])
+                network.set_words(vectors[s], vectors[t])
+                network.to(self.device)
+                phase = f"{('forward', 'backward')[number]} {member + 1}/{self.config.members}"
+                yield from self._record(
+                    train(network, texts[s], texts[t], self.config.training, seed=seeds[1], phase=phase)
+                )
+                networks.append(network)
+            seed = _seeds(self.seed, number, self.config.members)[0]
+            negative = negative_scores(networks, texts[s], texts[t], self.config.decoding, seed=seed)
+            self.directions.append(Direction([network.double() for network in networks], negative))
+
+    def align(self, pairs: Sequence[SentencePair]) -> list[Alignment]:
+        """Align each pair by itself."""
+        decoding = self.config.decoding
+        forward, backward = self.best(pairs)
+        return [
+            symmetrize(ahead.links(decoding.alpha), back.links(decoding.alpha).inverse(), decoding.heuristic)
+            for ahead, back in zip(forward, backward, strict=True)
+        ]
+
+    def best(self, pairs: Sequence[SentencePair]) -> tuple[list[BestWords], list[BestWords]]:
+        """Find the best words of both directions, of which links are made."""
+        if len(self.directions) != 2:
+            raise UsageError("this aligner has learned nothing yet")
+        self._set_threads()
+        source, target = self._encode(_sentences(pairs))
+        return self.directions[0].best(source, target), self.directions[1].best(target, source)
+
+    def tune(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> DecodingConfig:
+        """Choose α and the heuristic that have the lowest AER on pairs with gold links, and keep them."""
+        forward, backward = self.best(pairs)
+        results = []
+        for alpha in ALPHAS:
+            ahead = [best.links(alpha) for best in forward]
+            back = [best.links(alpha).inverse() for best in backward]
+            for heuristic in HEURISTICS:
+                links = [symmetrize(a, b, heuristic) for a, b in zip(ahead, back, strict=True)]
+                results.append((evaluate(links, gold).aer, alpha, heuristic))
+        _, alpha, heuristic = min(results)
+        decoding = replace(self.config.decoding, alpha=alpha, heuristic=heuristic)
+        self.config = replace(self.config, decoding=decoding)
+        return decoding
+
+    def save(self, directory: Path) -> None:
+        """Write the model into an existing directory."""
+        if self.inventories is None or len(self.directions) != 2:
+            raise UsageError("this aligner has learned nothing yet")
+        for name, inventory in zip(("source", "target"), self.inventories, strict=True):
+            inventory.save(directory, name)
+        for name, direction in zip(("forward", "backward"), self.directions, strict=True):
+            tensors = {
+                "negative.mean": direction.negative.mean,
+                "negative.deviation": direction.negative.deviation,
+            }
+            for member, network in enumerate(direction.networks):
+                for key, value in network.state_dict().items():
+                    tensors[f"{member}.{key}"] = value.float()
+            save_file(
+                {key: value.contiguous().cpu() for key, value in tensors.items()},
+                directory / f"{name}.safetensors",
+            )
+        about = {"config": to_mapping(self.config), "seed": self.seed, "record": self.record}
+        text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
+        (directory / "paper.json").write_text(text, encoding="utf-8", newline="\n")
+
+    @classmethod
+    def load(cls, directory: Path, *, threads: int | None = None, device: str = "cpu") -> PaperRecipe:
+        """Read what `save` wrote."""
+        try:
+            about = json.loads((directory / "paper.json").read_text(encoding="utf-8"))
+            recipe = cls(
+                from_mapping(PaperConfig, about["config"]), seed=about["seed"], threads=threads, device=device
+            )
+            recipe.record = about["record"]
+        except (OSError, ValueError, KeyError, TypeError, UsageError) as error:
+            raise ModelError(f"{directory}: paper.json cannot be used: {error}") from error
+        features = recipe.config.features
+        inventories = (
+            Inventory.load(directory, "source", features, features.source),
+            Inventory.load(directory, "target", features, features.target),
+        )
+        recipe.inventories = inventories
+        for name, (s, t) in (("forward", (0, 1)), ("backward", (1, 0))):
+            try:
+                tensors = load_file(directory / f"{name}.safetensors", device=device)
+                recipe.directions.append(_direction(tensors, inventories[s], inventories[t], recipe.config))
+            except (OSError, SafetensorError, KeyError, RuntimeError) as error:
+                raise ModelError(f"{directory}: {name}.safetensors cannot be used: {error}") from error
+        return recipe
+
+    def _set_threads(self) -> None:
+        if self.threads is not None:
+            torch.set_num_threads(self.threads)
+
+    def _load_taggers(self) -> list[Tagger | None]:
+        if self._taggers is None:
+            features = self.config.features
+            self._taggers = [load_tagger(side.tags) for side in (features.source, features.target)]
+        return self._taggers
+
+    def _encode(self, sides: tuple[list[Tokens], list[Tokens]]) -> list[EncodedText]:
+        assert self.inventories is not None
+        taggers = self._load_taggers()
+        return [
+            inventory.encode(sentences, tagger=tagger)
+            for inventory, sentences, tagger in zip(self.inventories, sides, taggers, strict=True)
+        ]
+
+    def _initial_vectors(self, side: int, text: EncodedText) -> FloatArray | None:
+        initial = self.config.initial
+        assert self.inventories is not None
+        words = self.inventories[side].words
+        file = (initial.source_vectors, initial.target_vectors)[side]
+        if file:
+            return _vectors_of_file(file, words, self.config.model.words)
+        if initial.words == "random":
+            return None
+        other = (initial.source_text, initial.target_text)[side]
+        sentences: Sequence[Sequence[int]]
+        if other:
+            lower = self.config.features.lowercase
+            lines = (line.lower() if lower else line for line in LineFile(other).lines())
+            sentences = [words.numbers(line.split()) for line in lines]
+        else:
+            sentences = np.split(text.words, text.offsets[1:-1])  # type: ignore[assignment]
+        return hellinger_vectors(sentences, len(words), dimensions=self.config.model.words)
+
+    def _record(self, progress: Iterator[Progress]) -> Iterator[Progress]:
+        last = None
+        for last in progress:
+            yield last
+        if last is not None:
+            self.record.append({"phase": last.phase, "steps": last.total, "loss": last.loss})
+
+
+def _sentences(pairs: Iterable[SentencePair]) -> tuple[list[Tokens], list[Tokens]]:
+    """Part the pairs into sides; a word is held once however often it comes."""
+    source: list[Tokens] = []
+    target: list[Tokens] = []
+    for pair in pairs:
+        source.append(tuple(map(intern, pair.source.tokens)))
+        target.append(tuple(map(intern, pair.target.tokens)))
+    return source, target
+
+
+def _seeds(*path: int) -> list[int]:
+    """Draw two seeds, for weights and order, that no other path has."""
+    return [int(seed) for seed in np.random.SeedSequence(path).generate_state(2)]
+
+
+def _vectors_of_file(file: str, words: Vocabulary, dimensions: int) -> FloatArray:
+    """Put a file's vectors at their words; a word without one gets zeros, and with that a random start."""
+    vectors = np.zeros((len(words), dimensions), np.float32)
+    for word, vector in read_vectors(file, words.entries, dimensions).items():
+        vectors[words.number(word)] = vector
+    if not vectors[RESERVED:].any():
+        raise InputError("none of the text's words is in it", file=file)
+    return vectors
+
+
+def _direction(
+    tensors: dict[str, Tensor], source: Inventory, target: Inventory, config: PaperConfig
+) -> Direction:
+    networks = []
+    for member in range(config.members):
+        network = Network(source, target, config.model, seed=0)
+        prefix = f"{member}."
+        network.load_state_dict(
+            {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+        )
+        networks.append(network.double())
+    return Direction(networks, NegativeScores(tensors["negative.mean"], tensors["negative.deviation"]))

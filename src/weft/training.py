@@ -1,0 +1,119 @@
+"""The training loop of the paper's recipe, as a generator of progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.aggregation import Aggregation, aggregation
+from weft.batches import Batch, Rows, epoch
+from weft.errors import UsageError
+from weft.features import EncodedText
+from weft.model import Network
+from weft.objective import soft_margin
+from weft.progress import Progress
+
+REPORT_EVERY = 50
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Choose how to learn. The paper is silent on epochs, rate and batches: see docs/paper.md for these."""
+
+    aggregation: str = "lse"
+    r: float = 1.0
+    optimizer: str = "adam"  # or sgd, as in the paper, or adagrad
+    rate: float = 0.001
+    table_rate: float = 0.005  # for the look-up tables, whose rows come up seldom
+    epochs: int = 5
+    batch: int = 64
+    negatives: int = 1
+    replacement_rate: float = 0.5
+    longest: int = 100  # pairs with longer sentences are aligned, but nothing is learned from them
+
+    def __post_init__(self) -> None:
+        if self.optimizer not in {"sgd", "adagrad", "adam"}:
+            raise UsageError(f"training.optimizer: {self.optimizer!r} is none of sgd, adagrad, adam")
+        if self.batch < 2 or self.negatives < 1 or self.epochs < 0:
+            raise UsageError(
+                "training: batches need two pairs, and pairs a negative, or there is nothing to tell apart"
+            )
+        aggregation(self.aggregation, self.r)
+
+
+def loss(network: Network, batch: Batch, aggregate: Aggregation) -> Tensor:
+    """Compute equation 3 for a batch, a sum over words divided by the number of pairs."""
+    present, absent = network.encode_training(batch)
+    scores = network.scores(batch.source, present + absent)  # (pairs, source, target + absent)
+    total = aggregate(scores, batch.source.mask[:, :, None])  # (pairs, target + absent)
+    count = present.mask.shape[1]
+    summed = soft_margin(
+        total[:, :count], total[:, count:], present.mask.to(total.dtype), absent.mask.to(total.dtype)
+    )
+    return summed / len(batch.source.words)
+
+
+def optimizers(network: Network, config: TrainingConfig) -> list[torch.optim.Optimizer]:
+    """Return the optimisers: one for the layers, one for the look-up tables."""
+    named = list(network.named_parameters())
+    tables = [value for name, value in named if name.endswith(".weight")]
+    layers = [value for name, value in named if not name.endswith(".weight")]
+    if config.optimizer == "adam":
+        return [
+            torch.optim.Adam(layers, lr=config.rate),
+            torch.optim.SparseAdam(tables, lr=config.table_rate),
+        ]
+    kind = torch.optim.SGD if config.optimizer == "sgd" else torch.optim.Adagrad
+    return [kind(layers, lr=config.rate), kind(tables, lr=config.table_rate)]
+
+
+def train(
+    network: Network,
+    source: EncodedText,
+    target: EncodedText,
+    config: TrainingConfig,
+    *,
+    seed: int,
+    phase: str = "train",
+) -> Iterator[Progress]:
+    """Learn from the pairs, in an order drawn from the seed; the rate falls to nothing along a line."""
+    device = str(network.distance.device)
+    random = np.random.default_rng(seed)
+    rows = trainable(source, target, config.longest)
+    aggregate = aggregation(config.aggregation, config.r)
+    steps = -(-len(rows) // config.batch) * config.epochs
+    with_rates = [(one, one.param_groups[0]["lr"]) for one in optimizers(network, config)]
+    step, lost, since = 0, 0.0, 0
+    for _ in range(config.epochs):
+        for batch in epoch(
+            source,
+            target,
+            rows,
+            size=config.batch,
+            negatives=config.negatives,
+            replacement_rate=config.replacement_rate,
+            random=random,
+            device=device,
+        ):
+            value = loss(network, batch, aggregate)
+            for one, rate in with_rates:
+                one.zero_grad()
+                one.param_groups[0]["lr"] = rate * (1 - step / steps)
+            torch.autograd.backward(value)
+            for one, _ in with_rates:
+                one.step()
+            step, lost, since = step + 1, lost + float(value.detach()), since + 1
+            if step % REPORT_EVERY == 0 or step == steps:
+                yield Progress(step, steps, phase, lost / since)
+                lost, since = 0.0, 0
+
+
+def trainable(source: EncodedText, target: EncodedText, longest: int) -> Rows:
+    """Return the pairs that have words on both sides, and not too many."""
+    short = (source.lengths > 0) & (target.lengths > 0)
+    short &= (source.lengths <= longest) & (target.lengths <= longest)
+    return np.flatnonzero(short)
