@@ -189,11 +189,11 @@ def show_examples(screen: Screen, part: Part) -> None:
             pair.source, pair.target, found, missed=missed, width=WIDTH - 4, colour=screen.colour
         ):
             screen.line(f"    {line}")
-        said = [f"{len(found)} links"]
-        said += [f"wrong: {named(pair, wrong)}"] if wrong else []
-        said += [f"missed, dotted: {named(pair, missed)}"] if missed else []
-        verdict = "; ".join(said) if wrong or missed else f"{said[0]}, all as in the gold"
-        screen.line(f"    {screen.style(verdict, '2' if wrong or missed else '32')}")
+        said = [screen.style(f"{len(found)} links", "2")]
+        said += [screen.style(f"wrong: {named(pair, wrong)}", "31")] if wrong else []
+        said += [screen.style(f"missed, dotted: {named(pair, missed)}", "33")] if missed else []
+        said += [] if wrong or missed else [screen.style("all as in the gold", "32")]
+        screen.line("    " + "; ".join(said))
 
 
 def named(pair: SamplePair, links: Sequence[Link]) -> str:
@@ -209,6 +209,7 @@ def show_scores(screen: Screen, parts: Sequence[Part]) -> None:
     screen.line(screen.style(head, "2"))
     for part in parts:
         screen.line(score_line(screen, part.name, evaluate(part.links, part.gold)))
+    screen.line(screen.style("    AER is the alignment error rate: the lower, the better.", "2"))
 
 
 def score_line(screen: Screen, name: str, score: Score) -> str:
@@ -232,7 +233,7 @@ def show_dictionary(screen: Screen, lexicon: Lexicon) -> None:
         line = "    "
         for word, sure in cells[row::rows]:
             shown = word if len(word) <= 19 else word[:18] + "…"
-            line += f"{shown:20}{screen.style(sure, '36')} "
+            line += f"{screen.style(sure, '36')}  {shown:19}"
         screen.line(line)
 
 
