@@ -69,8 +69,9 @@ weft.spread = (field, words, marks) => {
     const far = Math.abs(middle(a) - middle(b));
     reach.set(b.parentNode, Math.max(far, reach.get(b.parentNode) ?? 0));
   }
+  const least = field.classList.contains("long") ? 64 : 88;
   for (const line of field.querySelectorAll(".line.target")) {
-    line.style.marginTop = `${Math.round(Math.min(150, 64 + 0.22 * (reach.get(line) ?? 0)))}px`;
+    line.style.marginTop = `${Math.round(Math.min(150, least + 0.2 * (reach.get(line) ?? 0)))}px`;
   }
 };
 

@@ -12,21 +12,23 @@ weft.drawMatrix = (root, pair, marks) => {
   const fit = (word) => weft.fitted(word, most, ruler);
   const names = { source: pair.source.words.map(fit), target: pair.target.words.map(fit) };
   const longest = (side) => names[side].reduce((all, name) => Math.max(all, ruler.measureText(name).width), 0);
-  const left = longest("source") + 18;
-  const lean = Math.SQRT1_2 * longest("target");
-  const top = lean + 26;
-  const cell = Math.max(22, Math.min(36, Math.floor((root.clientWidth - left - lean - 12) / Math.max(m, 1))));
-  const [width, height] = [left + m * cell + lean + 14, top + n * cell + 8];
-  const sheet = weft.draw("svg", { class: "sheet", width, height, viewBox: `0 0 ${width} ${height}` });
-  field.append(sheet);
-  const edge = { left, top, cell, n, m };
-  sheet.append(weft.washes(edge), weft.ruling(edge));
-  for (const mark of marks) sheet.append(weft.cell(mark, edge));
+  const [gutter, lean] = [longest("source") + 18, Math.SQRT1_2 * longest("target")];
+  const room = (root.clientWidth - gutter - lean - 20) / Math.max(m, 1);
+  const edge = { left: 8, top: lean + 26, cell: Math.max(22, Math.min(36, Math.floor(room))), n, m };
+  const height = edge.top + n * edge.cell + 8;
+  const sheet = (width, name) =>
+    weft.draw("svg", { class: name, width, height, viewBox: `0 0 ${width} ${height}` });
+  // The source words are a sheet of their own: it stays while a wide matrix is scrolled.
+  const sheets = { source: sheet(gutter, "sheet names"), target: sheet(edge.left + m * edge.cell + lean + 14, "sheet") };
+  field.append(sheets.source, sheets.target);
+  sheets.target.append(weft.washes(edge), weft.ruling(edge));
+  for (const mark of marks) sheets.target.append(weft.cell(mark, edge));
   const at = weft.byWord(pair, marks);
   for (const side of ["source", "target"]) {
     names[side].forEach((name, k) => {
+      const place = weft.labelPlace(side, k, side === "source" ? { ...edge, left: gutter } : edge);
       const look = weft.wordLook(pair, at[side][k], side, k);
-      sheet.append(weft.draw("text", { role: "button", ...look, ...weft.labelPlace(side, k, edge) }, name));
+      sheets[side].append(weft.draw("text", { role: "button", ...look, ...place }, name));
     });
   }
 };

@@ -195,7 +195,7 @@ weft.Page = class {
     this.pair = pair;
     (matrix ? weft.drawMatrix : weft.drawLinks)(stage, pair, this.shown);
     this.numbers();
-    weft.fillLegend(this.at("legend"), this.corpus.scored, gold);
+    weft.fillLegend(this.at("legend"), { scored: this.corpus.scored, gold, matrix });
     this.light(this.state.held);
   }
 

@@ -15,28 +15,27 @@ weft.LEGEND = [
   ["open", "possible, not linked"],
 ];
 
-weft.fillLegend = (list, scored, gold) => {
-  const sample = (kind) => {
-    const picture = weft.draw("svg", { class: "threads", viewBox: "0 0 44 14", width: 44, height: 14, "aria-hidden": "true" });
-    const line = weft.draw("path", { class: `thread ${kind}`, d: "M2 7H42" });
-    line.style.setProperty("--p", 1);
-    picture.append(line);
-    if (kind === "wrong") picture.append(weft.draw("path", { class: "sign wrong", d: "M17 2l10 10m0 -10l-10 10" }));
-    if (kind === "missed") picture.append(weft.draw("circle", { class: "sign missed", cx: 22, cy: 7, r: 5 }));
-    return picture;
-  };
+// A small picture of some marks, as the view draws them.
+weft.sample = (marks, matrix) => {
+  const picture = weft.draw("svg", { class: "threads", viewBox: "0 0 44 20", width: 44, height: 20, "aria-hidden": "true" });
+  const step = 44 / marks.length;
+  marks.forEach((mark, i) => {
+    const [a, b] = [{ right: i * step + 2, y: 10 }, { left: (i + 1) * step - 2, y: 10 }];
+    const [left, cell] = marks.length > 1 ? [i * step - 4, 18] : [12, 20];
+    picture.append(...(matrix ? [weft.cell({ ...mark, s: 0, t: 0 }, { left, top: (20 - cell) / 2, cell })] : weft.thread(a, b, mark, false)));
+  });
+  return picture;
+};
+
+weft.fillLegend = (list, { scored, gold, matrix }) => {
   const entry = (picture, text) => weft.make("li", {}, picture, weft.make("span", {}, text));
-  const entries = gold ? weft.LEGEND.map(([kind, text]) => entry(sample(kind), text)) : [];
+  const marks = (kind) => [{ kind, p: ["missed", "open"].includes(kind) ? undefined : 1 }];
+  const entries = gold ? weft.LEGEND.map(([kind, text]) => entry(weft.sample(marks(kind), matrix), text)) : [];
   if (scored) {
-    const ramp = weft.draw("svg", { class: "threads", viewBox: "0 0 44 14", width: 44, height: 14, "aria-hidden": "true" });
-    [0, 0.33, 0.66, 1].forEach((p, i) => {
-      const line = weft.draw("path", { class: "thread link", d: `M${2 + 11 * i} 7h7` });
-      line.style.setProperty("--p", p);
-      ramp.append(line);
-    });
-    entries.push(entry(ramp, "less to more probable"));
+    const ramp = [0, 0.33, 0.66, 1].map((p) => ({ kind: "link", p }));
+    entries.push(entry(weft.sample(ramp, matrix), "less to more probable"));
   }
-  entries.push(weft.make("li", {}, weft.make("span", { class: "loose" }, "word"), weft.make("span", {}, "without a link")));
+  entries.push(entry(weft.make("span", { class: "loose" }, "word"), "without a link"));
   list.replaceChildren(...entries);
 };
 
