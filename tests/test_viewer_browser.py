@@ -306,8 +306,13 @@ def test_the_keyboard_does_everything(show: Open) -> None:
     tab.keyboard.press("ArrowDown")
     assert tab.evaluate("document.activeElement.textContent") == "ne"
     tab.keyboard.press("v")
-    assert tab.get_attribute("#as-matrix", "aria-pressed") == "true" and tab.locator("#stage .cell").count() == 4
+    assert (
+        tab.get_attribute("#as-matrix", "aria-pressed") == "true" and tab.locator("#stage .cell").count() == 4
+    )
     tab.keyboard.press("w")
+    tab.keyboard.press("ArrowDown")
+    assert lit(tab) == {("source", 1), ("target", 1), ("target", 3)}
+    tab.keyboard.press("ArrowUp")
     tab.keyboard.press("Enter")
     tab.evaluate("document.activeElement.blur()")
     assert lit(tab) == {("source", 0), ("target", 0)}
@@ -449,8 +454,42 @@ def test_the_list_opens_over_the_page_on_a_phone(show: Open) -> None:
     tab = show(PAIRS, ALIGNMENTS, size="phone")
     assert not tab.is_visible("#list")
     tab.tap("#browse-open")
+    assert tab.evaluate("document.querySelector('main').inert")  # what lies below cannot be reached
+    tab.keyboard.press("Escape")
+    assert not tab.is_visible("#list")
+    assert tab.evaluate("document.activeElement.id") == "browse-open"
+    tab.tap("#browse-open")
     tab.tap("#list [data-item='1']")
     assert not tab.is_visible("#list") and tab.input_value("#place") == "2"
+    assert not tab.evaluate("document.querySelector('main').inert")
+
+
+def test_it_is_drawn_anew_for_another_width(show: Open) -> None:
+    tab = show(PAIRS, ALIGNMENTS)
+    assert tab.locator(".field.rows").count() == 1
+    tab.set_viewport_size({"width": 360, "height": 740})
+    settle(tab)
+    assert tab.locator(".field.columns").count() == 1 and len(kinds(tab, ".field .thread")) == 6
+    tab.keyboard.press("w")
+    tab.keyboard.press("ArrowDown")
+    assert lit(tab) == {("source", 1), ("target", 2)}
+    tab.keyboard.press("ArrowRight")
+    assert tab.evaluate("document.activeElement.textContent") == "bleue"
+
+
+def test_another_page_can_use_the_drawing(show: Open) -> None:
+    tab = show(PAIRS, ALIGNMENTS)
+    tab.evaluate(
+        "() => { const root = document.body.appendChild(document.createElement('div')); root.id = 'other';"
+        " const side = text => ({ text, words: text.split(' ') });"
+        " const pair = weft.makePair(side('good day'), side('bonjour'), [[0, 0, 0.75], [1, 0]]);"
+        " const lit = seed => { root.title = JSON.stringify(seed); };"
+        " new weft.Stage(root, { lit }).show(pair, weft.shown(pair, { threshold: 0, gold: false })); }"
+    )
+    assert tab.locator("#other .thread").count() == 2
+    tab.hover("#other .word[data-side=target]")
+    assert tab.locator("#other .word.on").count() == 3
+    assert tab.get_attribute("#other", "title") == '{"side":"target","at":0}'
 
 
 def test_bands_hold_every_word_once_and_fit(show: Open) -> None:
@@ -484,35 +523,27 @@ def contrast(one: str, other: str) -> float:
 def test_colours_have_contrast_and_the_button_turns_them(show: Open, scheme: str) -> None:
     tab = show(PAIRS, ALIGNMENTS, GOLDS, scheme=scheme)
 
-    def color(name: str) -> str:
-        found: str = tab.evaluate(
-            "name => { const e = document.createElement('i'); e.style.color = `var(--${name})`;"
-            " document.body.append(e); const c = getComputedStyle(e).color; e.remove(); return c; }",
-            name,
+    def colors() -> dict[str, str]:
+        found: dict[str, str] = tab.evaluate(
+            "names => Object.fromEntries(names.map(name => { const e = document.createElement('i');"
+            " e.style.color = `var(--${name})`; document.body.append(e);"
+            " const color = getComputedStyle(e).color; e.remove(); return [name, color]; }))",
+            ["paper", "card", "wash", "ink", "soft", "thread", "wrong", "missed", "focus", "edge"],
         )
+        for ground in ("paper", "card", "wash"):
+            for ink in ("ink", "soft"):
+                assert contrast(found[ink], found[ground]) >= 4.5, (ink, ground)
+            for line in ("thread", "wrong", "missed", "focus"):
+                assert contrast(found[line], found[ground]) >= 3, (line, ground)
+        assert contrast(found["edge"], found["card"]) >= 3  # borders of the controls
+        assert contrast(found["card"], found["thread"]) >= 4.5  # the pressed button
         return found
 
-    def check() -> None:
-        for ground in ("paper", "card", "wash"):
-            for ink, least in (
-                ("ink", 4.5),
-                ("soft", 4.5),
-                ("thread", 3),
-                ("wrong", 3),
-                ("missed", 3),
-                ("focus", 3),
-            ):
-                assert contrast(color(ink), color(ground)) >= least, (ink, ground)
-        assert contrast(color("edge"), color("card")) >= 3  # borders of the controls
-        assert contrast(color("card"), color("thread")) >= 4.5  # the pressed button
-
-    check()
-    before = color("paper")
+    before = colors()
     tab.click("#theme")
-    assert color("paper") != before
-    check()
+    assert colors()["paper"] != before["paper"]
     tab.keyboard.press("t")
-    assert color("paper") == before
+    assert colors() == before
 
 
 def test_everything_has_a_name_and_a_place(show: Open) -> None:

@@ -17,7 +17,7 @@ from weft.text import Sentence, SentencePair
 from weft.viewer.marks import check, printable
 
 STYLES = ("draw.css", "view.css")
-SCRIPTS = ("pairs.js", "layout.js", "links.js", "matrix.js", "words.js", "list.js", "view.js")
+SCRIPTS = ("pairs.js", "layout.js", "links.js", "matrix.js", "words.js", "stage.js", "list.js", "view.js")
 _CUT = "\0"  # where the data goes: a character that no HTML file holds
 
 

@@ -2,11 +2,9 @@
 "use strict";
 globalThis.weft = globalThis.weft || {};
 
-weft.KINDS = ["link", "sure", "possible", "wrong"];
-
-// One pair as the drawing code takes it: source and target are {text, words}; links are
-// {s, t, p, kind}, kind being link (no gold known), sure, possible or wrong; unmade are the
-// gold links that were not made, {s, t, kind}: missed (sure) or open (possible only).
+// One pair as the drawing code takes it, of {text, words} twice, [s, t, probability, if known] for each link, and
+// gold links {sure, possible}, if known. Its links are {s, t, p, kind}, kind being link (no gold known), sure,
+// possible or wrong; those it has not made are {s, t, kind}, kind being missed (sure) or open (possible only).
 weft.makePair = (source, target, links, gold = null) => {
   const key = (s, t) => `${s}-${t}`;
   const sure = new Set(gold ? gold.sure.map(([s, t]) => key(s, t)) : []);
@@ -14,8 +12,9 @@ weft.makePair = (source, target, links, gold = null) => {
   const kindOf = (s, t) =>
     !gold ? "link" : sure.has(key(s, t)) ? "sure" : possible.has(key(s, t)) ? "possible" : "wrong";
   return {
-    source, target, gold,
-    links: links.map(([s, t, p]) => ({ s, t, p, kind: kindOf(s, t) })),
+    source, target,
+    scored: links.some((link) => link[2] !== undefined),
+    links: links.map(([s, t, p = 1]) => ({ s, t, p, kind: kindOf(s, t) })),
     unmade(shown) {
       if (!gold) return [];
       const made = new Set(shown.map(({ s, t }) => key(s, t)));
@@ -93,8 +92,9 @@ weft.Corpus = class {
 
   pair(k) {
     const [source, target, , , , sure, possible] = this.rows[k];
+    const scored = Boolean(this.rows[k][3]);
     const links = [];
-    for (let i = this.start[k]; i < this.start[k + 1]; i++) links.push([this.s[i], this.t[i], this.p[i]]);
+    for (let i = this.start[k]; i < this.start[k + 1]; i++) links.push([this.s[i], this.t[i], scored ? this.p[i] : undefined]);
     const couples = (flat) => Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]);
     const gold = this.about.gold ? { sure: couples(sure), possible: couples(possible) } : null;
     return weft.makePair(weft.Corpus.sentence(source), weft.Corpus.sentence(target), links, gold);

@@ -8,7 +8,7 @@ weft.Page = class {
   constructor(data) {
     this.corpus = new weft.Corpus(data);
     const { about, scored, graded } = this.corpus;
-    this.state = { k: null, matrix: false, threshold: about.threshold, gold: about.gold, held: null };
+    this.state = { k: null, matrix: false, threshold: about.threshold, gold: about.gold };
     this.at = (id) => document.getElementById(id);
     const has = { gold: about.gold, probability: scored, score: scored || graded };
     for (const element of document.querySelectorAll("[data-needs]")) {
@@ -17,6 +17,9 @@ weft.Page = class {
     for (const element of document.querySelectorAll(".score-name")) {
       element.textContent = graded ? "Score" : "Mean probability";
     }
+    this.stage = new weft.Stage(this.at("stage"), {
+      lit: (seed) => weft.fillReadout(this.at("readout"), this.stage.pair, this.stage.marks, seed),
+    });
     this.list = new weft.VirtualList(this.at("list"), {
       height: weft.ROW,
       fill: (row, k) => this.fillRow(row, k),
@@ -44,40 +47,14 @@ weft.Page = class {
     on("as-matrix", "click", () => this.turn(true));
     on("threshold", "input", () => this.setThreshold(Number(this.at("threshold").value)));
     on("gold", "change", () => this.setGold(this.at("gold").checked));
-    on("theme", "click", () => this.theme());
+    on("theme", "click", weft.turnTheme);
     on("ask", "click", () => this.at("help").showModal());
     on("browse-open", "click", () => this.browse(true));
     on("close", "click", () => this.browse(false));
     document.addEventListener("keydown", (event) => this.key(event));
     addEventListener("hashchange", () => this.go(Number.parseInt(location.hash.slice(1), 10)));
-    this.listenStage(this.at("stage"));
-    let width = 0;
-    new ResizeObserver(([entry]) => {
-      if (Math.abs(entry.contentRect.width - width) < 1) return;
-      width = entry.contentRect.width;
-      this.paint();
-    }).observe(this.at("stage"));
+    matchMedia("(max-width: 60rem)").addEventListener("change", () => this.browse(false));
     this.control("threshold").value = this.state.threshold;
-  }
-
-  listenStage(stage) {
-    const seed = (target) => {
-      const { side, at, s, t } = target.closest?.(".word, [data-s]")?.dataset ?? {};
-      return side ? { side, at: Number(at) } : s ? { mark: { s: Number(s), t: Number(t) } } : null;
-    };
-    stage.addEventListener("pointerover", (event) => {
-      if (event.pointerType === "mouse") this.light(seed(event.target) ?? this.state.held);
-    });
-    stage.addEventListener("pointerleave", () => this.light(this.state.held));
-    stage.addEventListener("focusin", (event) => seed(event.target) && this.light(seed(event.target)));
-    stage.addEventListener("focusout", () => this.light(this.state.held));
-    stage.addEventListener("click", (event) => {
-      const now = seed(event.target);
-      const same = now && JSON.stringify(now) === JSON.stringify(this.state.held);
-      this.state.held = same ? null : now;
-      this.light(this.state.held);
-    });
-    stage.addEventListener("keydown", (event) => this.walk(event));
   }
 
   // Many events in one frame (a slider being dragged) are one piece of work.
@@ -150,8 +127,7 @@ weft.Page = class {
     this.list.mark(k);
     if (leave) this.browse(false);
     if (!moved) return;
-    this.state.held = null;
-    this.paint();
+    this.paint({ keep: false });
     this.speak();
   }
 
@@ -181,36 +157,25 @@ weft.Page = class {
     }
   }
 
-  paint() {
+  paint({ keep = true } = {}) {
     const { k, matrix, threshold, gold } = this.state;
-    const stage = this.at("stage");
     if (k < 0) {
-      stage.replaceChildren(weft.make("p", { class: "empty" }, this.corpus.size ? "No pair fits the filter." : "There are no sentence pairs."));
+      this.stage.say(this.corpus.size ? "No pair fits the filter." : "There are no sentence pairs.");
       for (const id of ["numbers", "legend", "readout"]) this.at(id).replaceChildren();
       return;
     }
     const pair = this.corpus.pair(k);
-    pair.scored = Boolean(this.corpus.rows[k][3]);
-    this.shown = weft.shown(pair, { threshold, gold });
-    this.pair = pair;
-    (matrix ? weft.drawMatrix : weft.drawLinks)(stage, pair, this.shown);
+    this.stage.show(pair, weft.shown(pair, { threshold, gold }), { matrix, keep });
     this.numbers();
     weft.fillLegend(this.at("legend"), { scored: this.corpus.scored, gold, matrix });
-    this.light(this.state.held);
   }
 
   numbers() {
     const counts = this.corpus.counts(this.state.k, this.state.threshold);
     const items = [["Links", counts.made], ["Unaligned", `${counts.loose[0]} + ${counts.loose[1]}`]];
-    if (this.pair.scored) items.push(["Mean probability", counts.made ? weft.percent(counts.mass / counts.made) : "–"]);
+    if (this.stage.pair.scored) items.push(["Mean probability", counts.made ? weft.percent(counts.mass / counts.made) : "–"]);
     if (this.corpus.graded) items.push(["Score", this.corpus.written(this.corpus.score[this.state.k])]);
     weft.fillNumbers(this.at("numbers"), items.concat(this.rateItems(counts)));
-  }
-
-  light(seed) {
-    if (!this.pair || this.state.k < 0) return;
-    weft.light(this.at("stage"), this.shown, seed);
-    weft.fillReadout(this.at("readout"), this.pair, this.shown, seed);
   }
 
   fillRow(row, k) {
@@ -249,19 +214,14 @@ weft.Page = class {
     this.paint();
   }
 
-  theme() {
-    const dark = getComputedStyle(document.documentElement).colorScheme === "dark"
-      || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
-    document.documentElement.dataset.theme = dark ? "light" : "dark";
-  }
-
+  // On a narrow screen the list lies over the page; on others it is there anyway.
   browse(open) {
-    document.body.classList.toggle("browsing", open);
-    this.at("browse-open").setAttribute("aria-expanded", open);
+    const over = open && matchMedia("(max-width: 60rem)").matches;
+    document.body.classList.toggle("browsing", over);
+    this.at("browse-open").setAttribute("aria-expanded", over);
+    for (const element of document.querySelectorAll("header, main")) element.inert = over;
     if (open) this.at("search").focus();
-    else if (this.at("browse").contains(document.activeElement) && getComputedStyle(this.at("browse-open")).display !== "none") {
-      this.at("browse-open").focus();
-    }
+    else if (this.at("browse").contains(document.activeElement)) this.at("browse-open").focus();
   }
 
   key(event) {
@@ -273,8 +233,8 @@ weft.Page = class {
       k: () => this.choose(this.list.after(-1)),
       v: () => this.turn(!this.state.matrix),
       g: () => this.setGold(!this.state.gold),
-      t: () => this.theme(),
-      w: () => this.at("stage").querySelector(".word")?.focus(),
+      t: weft.turnTheme,
+      w: () => this.stage.focus(),
       "[": () => this.corpus.scored && this.setThreshold(this.state.threshold - 0.05),
       "]": () => this.corpus.scored && this.setThreshold(this.state.threshold + 0.05),
       "/": () => (this.browse(true), this.at("search").select()),
@@ -287,35 +247,9 @@ weft.Page = class {
   }
 
   escape() {
-    this.state.held = null;
-    this.light(null);
+    this.stage.release();
     if (document.body.classList.contains("browsing")) this.browse(false);
     else if (document.activeElement === this.at("search")) this.at("search").blur();
-  }
-
-  // Arrow keys go from word to word, and from a word to its first partner.
-  walk(event) {
-    const { side, at } = event.target.closest(".word")?.dataset ?? {};
-    if (!side || !event.key.startsWith("Arrow")) return this.press(event);
-    event.preventDefault();
-    const rightToLeft = !this.state.matrix && weft.direction(this.pair[side].words) === "rtl";
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key] * (rightToLeft ? -1 : 1);
-    const other = side === "source" ? "target" : "source";
-    const partner = this.shown.find((mark) => mark[side === "source" ? "s" : "t"] === Number(at));
-    const goal = step ? [side, Number(at) + step] : partner ? [other, partner[other === "source" ? "s" : "t"]] : null;
-    const word = goal && this.at("stage").querySelector(`.word[data-side=${goal[0]}][data-at="${goal[1]}"]`);
-    if (!word) return;
-    event.target.closest(".word").setAttribute("tabindex", -1);
-    word.setAttribute("tabindex", 0);
-    word.focus();
-  }
-
-  // Words of the matrix are not buttons by nature: Enter and space hold them as a click does.
-  press(event) {
-    if ((event.key === "Enter" || event.key === " ") && event.target.matches("text.word")) {
-      event.preventDefault();
-      event.target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-    }
   }
 };
 

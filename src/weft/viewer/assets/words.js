@@ -63,3 +63,10 @@ weft.marked = (text, query) => {
   const before = at > 24 ? `…${text.slice(at - 12, at)}` : text.slice(0, at);
   return [before, weft.make("mark", {}, text.slice(at, end)), text.slice(end, end + 300)];
 };
+
+// Light becomes dark and dark light, whatever the system prefers.
+weft.turnTheme = () => {
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = (root.dataset.theme ?? (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
+};
