@@ -154,6 +154,14 @@ def test_gold_and_scores_are_packed() -> None:
     ]
 
 
+def test_odd_numbers_of_a_file_do_not_break_the_drawings() -> None:
+    odd = Alignment.of([(0, 0), (1, 1), (2, 2)], [float("nan"), 12.5, -3.0])
+    (row,) = data_of(html_of([HOUSE], [odd], scores=[float("-inf")]))["pairs"]
+    assert row[3:] == [[0, 1000, 0]]
+    assert text_grid(HOUSE, odd).splitlines()[3:] == ["the   ░░· ·", "blue  · ██·", "house · · ░░"]
+    assert drawn(svg(HOUSE, odd))[1] == ["link"] * 3
+
+
 def test_the_policy_lets_exactly_this_script_and_style_run() -> None:
     text = html_of([HOUSE], [HOUSE_LINKS])
     reader = Reader(text)

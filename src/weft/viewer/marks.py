@@ -44,10 +44,16 @@ def check(
             raise InputError(fault, line=line)
 
 
+def shades(alignment: Alignment) -> list[float]:
+    """Give what each link is shaded by: its probability, kept between 0 and 1 whatever a file says."""
+    if alignment.probabilities is None:
+        return [1.0] * len(alignment)
+    return [min(p, 1.0) if p > 0 else 0.0 for p in alignment.probabilities]
+
+
 def marks(alignment: Alignment, gold: GoldAlignment | None) -> dict[Link, Mark]:
     """Say for every link, made or missed, what it is."""
-    probabilities = alignment.probabilities or (1.0,) * len(alignment)
-    found = dict(zip(alignment.links, probabilities, strict=True))
+    found = dict(zip(alignment.links, shades(alignment), strict=True))
     if gold is None:
         return {link: Mark(Kind.LINK, probability) for link, probability in found.items()}
     drawn = {

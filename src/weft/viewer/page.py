@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from string import Template
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, TextIO
 from weft.alignment import Alignment, GoldAlignment, Link
 from weft.lockstep import lockstep
 from weft.text import Sentence, SentencePair
-from weft.viewer.marks import check, printable
+from weft.viewer.marks import check, printable, shades
 
 STYLES = ("draw.css", "view.css")
 SCRIPTS = ("pairs.js", "layout.js", "links.js", "matrix.js", "words.js", "stage.js", "list.js", "view.js")
@@ -116,15 +117,16 @@ def _json(value: Any) -> str:
 
 def _packed(view: _View) -> list[object]:
     """Pack a pair: [source, target, links, probabilities or 0, score, sure gold links, the others]."""
-    probabilities = view.alignment.probabilities
+    scored = view.alignment.probabilities is not None
+    score = view.score if view.score is not None and math.isfinite(view.score) else None
     packed: list[object] = [
         _sentence(view.pair.source),
         _sentence(view.pair.target),
         _flat(view.alignment.links),
-        0 if probabilities is None else [round(1000 * probability) for probability in probabilities],
+        [round(1000 * p) for p in shades(view.alignment)] if scored else 0,
     ]
-    if view.score is not None or view.gold is not None:
-        packed.append(view.score)
+    if score is not None or view.gold is not None:
+        packed.append(score)
     if view.gold is not None:
         packed += [_flat(sorted(view.gold.sure)), _flat(sorted(view.gold.possible - view.gold.sure))]
     return packed
