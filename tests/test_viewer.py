@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -334,6 +335,27 @@ def test_the_verb_draws_grids_and_pictures(files: Path, capsys: pytest.CaptureFi
     assert "house · ◐ ·\n" in out and "2: 1 link," in out and out.endswith("possible, not linked\n")
     assert run(files, "en", "fr", "links", "--line", "1", "--svg") == 0
     assert drawn(capsys.readouterr().out)[1] == ["link"] * 3
+
+
+def test_the_verb_asks_the_model_for_the_wanted_lines(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[object] = []
+
+    class Aligner:
+        @classmethod
+        def load(cls, folder: str) -> Aligner:
+            asked.append(folder)
+            return cls()
+
+        def align(self, pairs: list[SentencePair]) -> list[Alignment]:
+            asked.extend(pair.source.text for pair in pairs)
+            return [Alignment.of([(1, 1)], [0.25]) for _ in pairs]
+
+    monkeypatch.setitem(sys.modules, "weft.aligner", SimpleNamespace(Aligner=Aligner))
+    assert run(files, "en", "fr", "--model", "m.weft", "--line", "2") == 0
+    assert asked == ["m.weft", "yes <b>"]
+    assert data_of(capsys.readouterr().out)["pairs"] == [["yes <b>", "oui </script>", [1, 1], [250]]]
 
 
 @pytest.mark.parametrize(

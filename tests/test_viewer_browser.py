@@ -464,6 +464,14 @@ def test_the_list_opens_over_the_page_on_a_phone(show: Open) -> None:
     assert not tab.evaluate("document.querySelector('main').inert")
 
 
+def test_the_list_opens_at_the_pair_on_show(show: Open) -> None:
+    pairs = [pair(f"a{k}", f"b{k}") for k in range(200)]
+    tab = show(pairs, [Alignment.of([(0, 0)])] * 200, size="phone", number=150)
+    tab.tap("#browse-open")
+    settle(tab)
+    assert "150" in listed(tab) and tab.is_visible("#list [aria-selected=true]")
+
+
 def test_it_is_drawn_anew_for_another_width(show: Open) -> None:
     tab = show(PAIRS, ALIGNMENTS)
     assert tab.locator(".field.rows").count() == 1

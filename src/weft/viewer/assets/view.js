@@ -220,6 +220,7 @@ weft.Page = class {
     document.body.classList.toggle("browsing", over);
     this.at("browse-open").setAttribute("aria-expanded", over);
     for (const element of document.querySelectorAll("header, main")) element.inert = over;
+    if (over) this.list.mark(this.state.k); // its row could not be scrolled to while the list was hidden
     if (open) this.at("search").focus();
     else if (this.at("browse").contains(document.activeElement)) this.at("browse-open").focus();
   }
