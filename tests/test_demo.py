@@ -42,7 +42,7 @@ def test_words_in_the_same_order_stand_above_each_other() -> None:
 def test_a_word_that_moves_is_followed_around_the_corner() -> None:
     assert drawn("I see them .", "je les vois .", (0, 0), (1, 2), (2, 1), (3, 3)) == (
         "I        see  them  .\n"
-        "│    ╭────┼─────╯   │\n"
+        "│    ╭────│─────╯   │\n"
         "je  les  vois       ."
     )  # fmt: skip
 
@@ -75,6 +75,13 @@ def test_every_thread_can_be_followed_from_word_to_word(pair: tuple[list[str], l
     assert links <= reached
 
 
+def test_threads_that_only_cross_do_not_look_joined() -> None:
+    crossing = drawn("I see them", "je les vois", (0, 0), (1, 2), (2, 1))
+    joined = drawn("I see them", "je les vois", (0, 0), (1, 2), (2, 1), (2, 2))
+    assert "┼" not in crossing
+    assert "┼" in joined
+
+
 @given(linked())
 def test_colour_changes_nothing_but_colour(pair: tuple[list[str], list[str], set[Link]]) -> None:
     plain = draw_links(*pair)
@@ -104,7 +111,10 @@ def follow(lines: list[str], s: int) -> set[int]:
         if row == 0 or not 0 <= column < len(lines[row]):
             continue
         touched = sides.get(lines[row][column], 0)
-        if touched & back[heading]:
+        down, right = steps[heading]
+        if heading in (4, 8) and touched == 3:  # it goes on under an upright thread
+            todo.append((row + down, column + right, heading))
+        elif touched & back[heading]:
             for side, (down, right) in steps.items():
                 if touched & side and side != back[heading]:
                     todo.append((row + down, column + right, side))

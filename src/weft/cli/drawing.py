@@ -53,29 +53,36 @@ class Thread:
 
 
 class Canvas:
-    """Hold the cells between the words: the sides that threads touch in each, and their colour."""
+    """Hold the cells between the words: the threads that run through each, by the sides they touch."""
 
     def __init__(self, height: int) -> None:
         self.height = height
-        self._sides: dict[tuple[int, int], int] = {}
-        self._colours: dict[tuple[int, int], int | None] = {}
+        self._cells: dict[tuple[int, int], list[tuple[int, int | None]]] = {}
 
     def run(self, cell: tuple[int, int], sides: int, colour: int | None) -> None:
-        """Lead a thread through a cell; a dotted one, which has no colour, goes under the others."""
-        self._sides[cell] = self._sides.get(cell, 0) | sides
-        if colour is not None or cell not in self._colours:
-            self._colours[cell] = colour
+        """Lead a thread through a cell; one without a colour is dotted."""
+        self._cells.setdefault(cell, []).append((sides, colour))
 
     def line(self, row: int, colour: bool) -> str:
         """Draw one row of cells."""
         line, last = "", -1
-        for cell in sorted(cell for cell in self._sides if cell[0] == row):
-            glyph = GLYPHS[self._sides[cell]]
-            if self._colours[cell] is None:
-                glyph = DOTTED.get(glyph, glyph)
-            line += " " * (cell[1] - last - 1) + painted(glyph, self._colours[cell], colour)
+        for cell in sorted(cell for cell in self._cells if cell[0] == row):
+            glyph, number = self._look(self._cells[cell])
+            line += " " * (cell[1] - last - 1) + painted(glyph, number, colour)
             last = cell[1]
         return line
+
+    def _look(self, threads: list[tuple[int, int | None]]) -> tuple[str, int | None]:
+        """Choose the glyph of a cell and its colour: where threads only cross, the upright one is on top."""
+        shapes = {sides for sides, _ in threads}
+        if shapes == {UP | DOWN, LEFT | RIGHT}:
+            threads = [thread for thread in threads if thread[0] == UP | DOWN]
+        together = 0
+        for sides, _ in threads:
+            together |= sides
+        number = next((number for _, number in threads if number is not None), None)
+        glyph = GLYPHS[together]
+        return (DOTTED.get(glyph, glyph), None) if number is None else (glyph, number)
 
 
 def draw_links(
