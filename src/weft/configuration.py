@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from weft.errors import UsageError
 
@@ -52,6 +52,11 @@ def _value(kind: Any, value: Any, name: str) -> Any:
         if not isinstance(value, Mapping):
             raise UsageError(f"{name} is a section; set {name}.key=value")
         return from_mapping(kind, value, prefix=f"{name}.")
+    options = [option for option in get_args(kind) if option is not type(None)]
+    if options:  # `kind | None`
+        if value is None or value == "none":
+            return None
+        kind = options[0]
     if isinstance(value, str) and kind is not str:
         try:
             value = json.loads(value.lower())

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
+from sys import intern
 from typing import TextIO, TypeAlias
 
 import numpy as np
@@ -65,7 +66,7 @@ class Vocabulary:
     def __init__(self, counts: Mapping[str, int]) -> None:
         self.counts = dict(counts)
         self.entries = tuple(self.counts)
-        self._numbers = {entry: number for number, entry in enumerate(self.entries, RESERVED)}
+        self.known = {entry: number for number, entry in enumerate(self.entries, RESERVED)}
 
     @classmethod
     def of(cls, counts: Mapping[str, int], size: int) -> Vocabulary:
@@ -78,11 +79,11 @@ class Vocabulary:
 
     def number(self, entry: str) -> int:
         """Return the number of an entry, or that of the unknown."""
-        return self._numbers.get(entry, UNKNOWN)
+        return self.known.get(entry, UNKNOWN)
 
     def numbers(self, entries: Iterable[str]) -> list[int]:
         """Return the numbers of several entries."""
-        return list(map(self._numbers.get, entries, repeat(UNKNOWN)))  # type: ignore[arg-type]
+        return list(map(self.known.get, entries, repeat(UNKNOWN)))
 
     def entry(self, number: int) -> str:
         """Return the entry behind a number; the reserved ones have names in angle brackets."""
@@ -252,8 +253,9 @@ class Inventory:
 
 def induce_classes(sentences: Sequence[Tokens], words: Vocabulary, classes: int) -> dict[str, str]:
     """Cluster the words by their neighbours: what fills the slot of tags where no tagger exists."""
-    numbers = [words.numbers(sentence) for sentence in sentences]
-    vectors = hellinger_vectors(numbers, len(words), dimensions=32, window=1, directed=True)
+    numbers = words.numbers(word for sentence in sentences for word in sentence)
+    lengths = [len(sentence) for sentence in sentences]
+    vectors = hellinger_vectors(numbers, lengths, len(words), dimensions=32, window=1, directed=True)
     own = cluster(vectors[RESERVED:], classes)
     return {word: f"c{number}" for word, number in zip(words.entries, own.tolist(), strict=True)}
 
@@ -269,7 +271,9 @@ def _split(tokens: Tokens, config: FeatureConfig, side: SideConfig) -> tuple[lis
                 raise InputError(f"{token!r} has no tag: write word|TAG, or choose other tags")
             words[number] = word
             tags.append(tag)
-    return ([word.lower() for word in words] if config.lowercase else words), tags
+    if config.lowercase:
+        words = [intern(word.lower()) for word in words]
+    return words, tags
 
 
 def _open(path: Path) -> TextIO:

@@ -14,7 +14,8 @@ FloatArray = npt.NDArray[np.float32]
 
 
 def hellinger_vectors(
-    sentences: Sequence[Sequence[int]],
+    words: npt.ArrayLike,
+    lengths: npt.ArrayLike,
     size: int,
     *,
     dimensions: int = 128,
@@ -24,13 +25,12 @@ def hellinger_vectors(
 ) -> FloatArray:
     """Return a vector for each of `size` words: the PCA of the square roots of p(context | word).
 
-    Contexts are the most common words within `window`; `directed` tells those before from those after.
+    `words` holds the numbers of all sentences' words, `lengths` their lengths. Contexts are the most common
+    words within `window`; `directed` tells those before from those after.
     """
-    flat = np.concatenate(
-        [np.asarray(sentence, np.int64) for sentence in sentences if len(sentence)] or [[0]]
-    )
-    flat = flat.astype(np.int64)
-    owner = np.repeat(np.arange(len(sentences)), [len(sentence) for sentence in sentences])
+    flat = np.asarray(words, np.int64)
+    lengths = np.asarray(lengths, np.int64)
+    owner = np.repeat(np.arange(len(lengths)), lengths)
     frequency = np.bincount(flat, minlength=size)
     context = np.full(size, -1, np.int64)
     common = np.argsort(-frequency, kind="stable")[:contexts]
@@ -38,7 +38,7 @@ def hellinger_vectors(
     width = len(common) * (2 if directed else 1)
     counts = np.zeros((size, width), np.float32)
     for distance in range(1, min(window, len(flat) - 1) + 1):
-        together = owner[:-distance] == owner[distance:] if len(owner) == len(flat) else np.zeros(0, bool)
+        together = owner[:-distance] == owner[distance:]
         before, after = flat[:-distance][together], flat[distance:][together]
         _count(counts, after, context[before])
         _count(counts, before, context[after], shift=len(common) if directed else 0)
@@ -65,8 +65,7 @@ def cluster(vectors: FloatArray, clusters: int, *, rounds: int = 20, seed: int =
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     if len(unit) <= clusters:
         return np.arange(len(unit))
-    random = np.random.default_rng(seed)
-    centres = unit[random.choice(len(unit), clusters, replace=False)]
+    centres = _spread(unit, clusters, np.random.default_rng(seed))
     for _ in range(rounds):
         own = np.argmax(unit @ centres.T, axis=1)
         sums = np.zeros_like(centres)
@@ -74,6 +73,17 @@ def cluster(vectors: FloatArray, clusters: int, *, rounds: int = 20, seed: int =
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
         centres = np.where(norms > 0, sums / np.maximum(norms, 1e-9), centres)  # an empty cluster stays
     return np.asarray(np.argmax(unit @ centres.T, axis=1), np.int64)
+
+
+def _spread(unit: FloatArray, count: int, random: np.random.Generator) -> FloatArray:
+    """Draw centres far from one another (k-means++)."""
+    chosen = [int(random.integers(len(unit)))]
+    far = 1 - unit @ unit[chosen[0]]
+    for _ in range(count - 1):
+        weights = np.maximum(far, 0).astype(np.float64) + 1e-12
+        chosen.append(int(random.choice(len(unit), p=weights / weights.sum())))
+        far = np.minimum(far, 1 - unit @ unit[chosen[-1]])
+    return unit[chosen]
 
 
 def read_vectors(

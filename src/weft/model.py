@@ -27,6 +27,10 @@ from weft.errors import UsageError
 from weft.features import PAD, Inventory
 from weft.initialization import FloatArray
 
+OFF_CENTRE = (
+    0.1  # how much smaller the weights of a window's other words start, so that its centre comes first
+)
+
 
 @dataclass(frozen=True)
 class ModelConfig:
@@ -164,6 +168,12 @@ class Network(nn.Module):
                 rows = parameter.shape[-1] if kind[0] == "b" else parameter.shape[-2]
                 scale = 1.0 if kind in {"weight", "distance"} else 1 / math.sqrt(rows)
                 parameter.copy_(torch.empty(parameter.shape).uniform_(-scale, scale, generator=random))
+            for encoder in (self.source, self.target):
+                for matrix, width in ((encoder.m1, encoder.k1), (encoder.m2, encoder.k2)):
+                    spans = matrix.view(width, -1, matrix.shape[1])
+                    centre = spans[width // 2] * math.sqrt(width)
+                    spans.mul_(OFF_CENTRE)
+                    spans[width // 2] = centre
 
     def set_words(self, source: FloatArray | None, target: FloatArray | None) -> None:
         """Start from word vectors, scaled to the spread of random ones; words without one stay random."""
@@ -217,7 +227,7 @@ class Network(nn.Module):
         """Return s for each source and target word of each pair."""
         encoded = self.encode_source(source)
         k2, hidden = self.config.source_k2, self.config.hidden
-        moved = words.vectors.unflatten(-1, (k2, hidden))  # (pairs, target, k2, hidden)
+        moved = words.vectors.reshape(*words.mask.shape, k2, hidden)  # (pairs, target, k2, hidden)
         buckets = self.buckets(source, words.places)
         by = self._scores_by_table if self.config.source_k1 == 1 else self._scores_by_element
         return by(encoded, moved, buckets) + words.constant[:, None]  # (pairs, source, target)
@@ -230,7 +240,7 @@ class Network(nn.Module):
         for p in range(self.config.source_k2):
             windows = hidden[:, p : p + length].flatten(1, 2)  # (pairs, source * buckets, hidden)
             every = windows @ moved[:, :, p].transpose(1, 2)  # (pairs, source * buckets, target)
-            every = every.unflatten(1, (length, len(table)))  # (pairs, source, buckets, target)
+            every = every.view(len(every), length, len(table), -1)  # (pairs, source, buckets, target)
             total = total + every.gather(2, buckets[:, p : p + length, None]).squeeze(2)
         return total  # (pairs, source, target)
 

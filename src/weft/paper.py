@@ -246,14 +246,13 @@ class PaperRecipe:
         if initial.words == "random":
             return None
         other = (initial.source_text, initial.target_text)[side]
-        sentences: Sequence[Sequence[int]]
+        numbers, lengths = text.words, text.lengths
         if other:
             lower = self.config.features.lowercase
-            lines = (line.lower() if lower else line for line in LineFile(other).lines())
-            sentences = [words.numbers(line.split()) for line in lines]
-        else:
-            sentences = np.split(text.words, text.offsets[1:-1])  # type: ignore[assignment]
-        return hellinger_vectors(sentences, len(words), dimensions=self.config.model.words)
+            lines = [(line.lower() if lower else line).split() for line in LineFile(other).lines()]
+            numbers = np.array(words.numbers(word for line in lines for word in line), np.int32)
+            lengths = np.array([len(line) for line in lines], np.int64)
+        return hellinger_vectors(numbers, lengths, len(words), dimensions=self.config.model.words)
 
     def _record(self, progress: Iterator[Progress]) -> Iterator[Progress]:
         last = None

@@ -1,0 +1,223 @@
+"""The whole recipe on the embedded sample: it learns, keeps what it learned, and depends on the pair alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from weft import sample
+from weft.alignment import Alignment
+from weft.batches import padded
+from weft.configuration import from_mapping, to_mapping, with_settings
+from weft.decoding import mean_scores
+from weft.errors import InputError, ModelError, UsageError
+from weft.evaluation import evaluate
+from weft.paper import PaperConfig, PaperRecipe
+from weft.text import Bitext, Sentence, SentencePair, tokenize
+
+SMALL = (
+    "model.hidden=32",
+    "model.output=32",
+    "model.words=32",
+    "training.batch=16",
+    "training.rate=0.01",
+    "training.table_rate=0.05",
+    "decoding.sentences=100",
+    "decoding.negatives=20",
+)
+TEXT, GOLD = sample.bitext(sample.generate(400))
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def learned(*settings: str, text: Bitext = TEXT, seed: int = 1) -> PaperRecipe:
+    recipe = PaperRecipe(with_settings(PaperConfig(), (*SMALL, *settings)), seed=seed)
+    for progress in recipe.fit(text):
+        assert 0 < progress.step <= progress.total
+    return recipe
+
+
+@pytest.fixture(scope="module")
+def recipe() -> PaperRecipe:
+    return learned("training.epochs=4")
+
+
+def aer(links: list[Alignment]) -> float:
+    return evaluate(links, GOLD).aer
+
+
+def test_it_learns(recipe: PaperRecipe) -> None:
+    pairs = list(TEXT)
+    untrained = learned("training.epochs=0")
+    assert aer(recipe.align(pairs)) < 0.5 < aer(untrained.align(pairs))
+
+
+@pytest.mark.slow
+def test_every_aggregation_learns_and_lse_does_best() -> None:
+    pairs = list(TEXT)
+    rates = {
+        name: aer(learned("training.epochs=8", f"training.aggregation={name}").align(pairs))
+        for name in ("lse", "max", "sum")
+    }
+    untrained = aer(learned("training.epochs=0").align(pairs))
+    assert rates["lse"] < min(rates["max"], rates["sum"]) < max(rates["max"], rates["sum"]) < untrained
+
+
+def test_a_kept_model_is_the_same_model(recipe: PaperRecipe, tmp_path: Path) -> None:
+    recipe.save(tmp_path)
+    again = PaperRecipe.load(tmp_path)
+    pairs = list(TEXT)[:50]
+    assert again.align(pairs) == recipe.align(pairs)  # links and probabilities, to the last bit
+    assert again.config == recipe.config and again.record == recipe.record
+    assert not list(tmp_path.glob("*.pt"))
+    saved = json.loads((tmp_path / "paper.json").read_text(encoding="utf-8"))
+    assert from_mapping(PaperConfig, saved["config"]) == recipe.config
+
+
+def test_an_alignment_depends_on_its_pair_alone(recipe: PaperRecipe) -> None:
+    pairs = list(TEXT)[:60]
+    together = recipe.align(pairs)
+    assert recipe.align(pairs[::-1])[::-1] == together
+    assert [recipe.align([pair])[0] for pair in pairs] == together
+
+
+def test_seeds_reproduce_bit_for_bit() -> None:
+    pairs = list(TEXT)[:40]
+    settings = ("training.epochs=1", "members=2")
+    first, second = learned(*settings), learned(*settings)
+    assert first.align(pairs) == second.align(pairs)
+    for one, two in zip(first.directions, second.directions, strict=True):
+        assert torch.equal(one.negative.mean, two.negative.mean)
+    members = first.directions[0].networks
+    assert not torch.equal(members[0].target.m1, members[1].target.m1)
+
+
+def test_scores_of_members_are_averaged() -> None:
+    recipe = learned("training.epochs=1", "members=2")
+    assert recipe.inventories is not None
+    networks = recipe.directions[0].networks
+    sentences = (
+        [pair.source.tokens for pair in list(TEXT)[:3]],
+        [pair.target.tokens for pair in list(TEXT)[:3]],
+    )
+    source, target = (
+        padded(inventory.encode(side), np.arange(3))
+        for inventory, side in zip(recipe.inventories, sentences, strict=True)
+    )
+    single = [mean_scores([network], source, target) for network in networks]
+    assert torch.allclose(mean_scores(networks, source, target), (single[0] + single[1]) / 2)
+
+
+def test_empty_unknown_and_endless_sentences(recipe: PaperRecipe) -> None:
+    def pair(source: str, target: str) -> SentencePair:
+        return SentencePair(tokenize(source), tokenize(target))
+
+    odd = [
+        pair("", ""),
+        pair("the", ""),
+        pair("", "le"),
+        pair("qqq zzz", "xxx"),
+        pair("the " * 300, "le " * 400),
+    ]
+    found = recipe.align(odd)
+    assert [len(alignment) for alignment in found[:3]] == [0, 0, 0]
+    for alignment, (source, target) in zip(found, odd, strict=True):
+        assert all(s < len(source) and t < len(target) for s, t in alignment.links)
+
+
+def test_tuning_never_makes_the_tuned_text_worse(recipe: PaperRecipe, tmp_path: Path) -> None:
+    pairs = list(TEXT)
+    recipe.save(tmp_path)
+    tuned = PaperRecipe.load(tmp_path)
+    before = aer(tuned.align(pairs))
+    decoding = tuned.tune(pairs, GOLD)
+    assert tuned.config.decoding == decoding
+    assert aer(tuned.align(pairs)) <= before
+
+
+def test_tags_classes_characters_and_wide_kernels() -> None:
+    tagged = Bitext.of((" ".join(f"{w}|X{len(w)}" for w in p.source.tokens), p.target.text) for p in TEXT)
+    recipe = learned(
+        "features.source.tags=inline",
+        "features.target.tags=classes",
+        "features.target.characters=true",
+        "features.source.words=50",
+        "model.source_k1=3",
+        "model.source_k2=3",
+        "initial.words=pca",
+        "training.epochs=1",
+        text=tagged,
+    )
+    assert len(recipe.align(list(tagged)[:5])) == 5
+    with pytest.raises(InputError, match="has no tag"):
+        recipe.align([SentencePair(Sentence(("bare",), "bare"), tokenize("le"))])
+
+
+def test_vectors_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("the " + " ".join(["0.5"] * 31) + " 1\n", encoding="utf-8")
+    recipe = learned("training.epochs=0", f"initial.source_vectors={path}")
+    assert recipe.inventories is not None
+    row = recipe.directions[0].networks[0].source.words.weight[recipe.inventories[0].words.number("the")]
+    assert torch.allclose(row[:31] * 2, row[31].expand(31))
+    path.write_text("nowhere " + " ".join(["1"] * 32) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="none of the text's words"):
+        learned("training.epochs=0", f"initial.source_vectors={path}")
+
+
+def test_damaged_models_are_refused(recipe: PaperRecipe, tmp_path: Path) -> None:
+    recipe.save(tmp_path)
+    weights = tmp_path / "backward.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(ModelError, match=r"backward.safetensors"):
+        PaperRecipe.load(tmp_path)
+    (tmp_path / "paper.json").write_text(
+        '{"config": {"unheard": 1}, "seed": 1, "record": []}', encoding="utf-8"
+    )
+    with pytest.raises(ModelError, match="no setting unheard"):
+        PaperRecipe.load(tmp_path)
+
+
+def test_nothing_to_learn_from() -> None:
+    with pytest.raises(InputError, match="no pair with words on both sides"):
+        learned(text=Bitext.of([("", "le"), ("the", "")]))
+    with pytest.raises(UsageError, match="learned nothing"):
+        PaperRecipe().align([])
+
+
+def test_settings() -> None:
+    config = with_settings(
+        PaperConfig(), ["features.target.words=80000", "training.r=2", "model.diagonal=false"]
+    )
+    assert config.features.target.words == 80_000
+    assert config.training.r == 2.0
+    assert config.model.diagonal is False
+    assert from_mapping(PaperConfig, json.loads(json.dumps(to_mapping(config)))) == config
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("training.speed=9", "no setting training.speed"),
+        ("engine.speed=9", "no section 'engine'"),
+        ("training.epochs=many", "is no int"),
+        ("training.epochs=1.5", "is no int"),
+        ("training=9", "is a section"),
+        ("members=0", "ensemble of 0"),
+        ("seed", "section.key=value"),
+    ],
+)
+def test_bad_settings(setting: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        with_settings(PaperConfig(), [setting])

@@ -1,0 +1,109 @@
+"""The training loop: what it learns from, that it is reproducible, that the loss is the paper's."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from weft import sample
+from weft.aggregation import aggregation
+from weft.batches import batch_rows, make_batch
+from weft.errors import UsageError
+from weft.features import EncodedText, FeatureConfig, Inventory, SideConfig
+from weft.model import ModelConfig, Network
+from weft.training import TrainingConfig, loss, train, trainable
+
+SMALL = ModelConfig(hidden=16, output=16, words=8, distance=4, buckets=4)
+
+
+def sample_texts(pairs: int) -> tuple[list[Inventory], list[EncodedText]]:
+    drawn = list(sample.generate(pairs))
+    sides = [[pair.source for pair in drawn], [pair.target for pair in drawn]]
+    inventories = [Inventory.of(side, FeatureConfig(), SideConfig()) for side in sides]
+    return inventories, [own.encode(side) for own, side in zip(inventories, sides, strict=True)]
+
+
+def trained(config: TrainingConfig, *, seed: int = 1, pairs: int = 60) -> tuple[Network, list[float]]:
+    inventories, texts = sample_texts(pairs)
+    network = Network(*inventories, SMALL, seed=seed)
+    losses = [progress.loss for progress in train(network, *texts, config, seed=seed)]
+    return network, [value for value in losses if value is not None]
+
+
+def test_the_loss_is_equation_3() -> None:
+    inventories, texts = sample_texts(5)
+    network = Network(*inventories, SMALL, seed=1).double()
+    batch = make_batch(
+        *texts, np.arange(5), negatives=2, replacement_rate=0.5, random=np.random.default_rng(1)
+    )
+    present, absent = network.encode_training(batch)
+    scores = network.scores(batch.source, present + absent)
+    expected = 0.0
+    first = present.mask.shape[1]
+    for pair in range(5):
+        length = int(batch.source.lengths[pair])
+        for t, there in enumerate([*present.mask[pair].tolist(), *absent.mask[pair].tolist()]):
+            if there:
+                total = math.log(sum(math.exp(value) for value in scores[pair, :length, t].tolist()))
+                expected += math.log(1 + math.exp(-total if t < first else total))
+    assert float(loss(network, batch, aggregation("lse")).detach()) == pytest.approx(expected / 5)
+
+
+@pytest.mark.parametrize(("optimizer", "rate", "table_rate"), [("sgd", 0.03, 0.1), ("adam", 0.01, 0.1)])
+def test_every_optimizer_lowers_the_loss(optimizer: str, rate: float, table_rate: float) -> None:
+    config = TrainingConfig(
+        optimizer=optimizer, rate=rate, table_rate=table_rate, epochs=20, batch=10, replacement_rate=0.0
+    )
+    _, losses = trained(config)
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_seeds_reproduce_bit_for_bit() -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        config = TrainingConfig(epochs=2, batch=10)
+        (one, first), (two, second) = trained(config), trained(config)
+        assert first == second
+        for name, value in one.state_dict().items():
+            assert torch.equal(value, two.state_dict()[name])
+        other, _ = trained(config, seed=2)
+        assert not torch.equal(one.target.m1, other.target.m1)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_every_pair_comes_once_an_epoch() -> None:
+    _, texts = sample_texts(53)
+    rows = np.arange(53)
+    pieces = batch_rows(*texts, rows, 8, random=np.random.default_rng(1))
+    assert sorted(np.concatenate(pieces).tolist()) == rows.tolist()
+    assert max(len(piece) for piece in pieces) == 8
+
+
+def test_empty_and_overlong_sentences_teach_nothing() -> None:
+    side = SideConfig()
+    sentences = [("a",), (), ("a", "b"), ("a",) * 9]
+    inventory = Inventory.of(sentences, FeatureConfig(), side)
+    text = inventory.encode(sentences)
+    full = inventory.encode([("a",)] * 4)
+    assert trainable(text, full, 5).tolist() == [0, 2]
+    assert trainable(full, text, 5).tolist() == [0, 2]
+
+
+def test_a_lone_pair_can_be_trained_on() -> None:
+    network, losses = trained(TrainingConfig(epochs=2), pairs=1)
+    assert losses and all(math.isfinite(value) for value in losses)
+    assert all(bool(value.isfinite().all()) for value in network.state_dict().values())
+
+
+def test_bad_settings_fail() -> None:
+    with pytest.raises(UsageError, match="neither sgd"):
+        TrainingConfig(optimizer="magic")
+    with pytest.raises(UsageError, match="negative"):
+        TrainingConfig(negatives=0)
+    with pytest.raises(UsageError, match="none of sum"):
+        TrainingConfig(aggregation="mean")
