@@ -6,7 +6,14 @@ tables from a whole text, sorting on disk, so that its memory does not grow with
 
 from weft.phrases.extraction import Orientation, PhraseSpan, extract_phrases, orientations
 from weft.phrases.sorting import SortedCounts
-from weft.phrases.tables import FILES, PhraseOptions, PhraseSummary, write_phrase_tables
+from weft.phrases.tables import (
+    FILES,
+    PhraseOptions,
+    PhraseSummary,
+    escape,
+    unescape,
+    write_phrase_tables,
+)
 
 __all__ = [
     "FILES",
@@ -15,7 +22,9 @@ __all__ = [
     "PhraseSpan",
     "PhraseSummary",
     "SortedCounts",
+    "escape",
     "extract_phrases",
     "orientations",
+    "unescape",
     "write_phrase_tables",
 ]

@@ -134,7 +134,7 @@ def _sentences(
         if options.lower:
             source, target = tuple(map(str.lower, source)), tuple(map(str.lower, target))
         if options.escape:
-            source, target = tuple(map(_escape, source)), tuple(map(_escape, target))
+            source, target = tuple(map(escape, source)), tuple(map(escape, target))
         elif "|||" in source or "|||" in target:
             raise InputError(
                 "the word ||| would break the columns of a phrase table; "
@@ -145,9 +145,17 @@ def _sentences(
         yield line, source, target, alignment
 
 
-def _escape(word: str) -> str:
-    for character, escape in _ESCAPES:
-        word = word.replace(character, escape)
+def escape(word: str) -> str:
+    """Write the characters that mean something to Moses as its tokenizer does."""
+    for character, escaped in _ESCAPES:
+        word = word.replace(character, escaped)
+    return word
+
+
+def unescape(word: str) -> str:
+    """Undo `escape`."""
+    for character, escaped in reversed(_ESCAPES):
+        word = word.replace(escaped, character)
     return word
 
 

@@ -1,0 +1,221 @@
+"""Minimum error rate training (Och, 2003) on n-best lists, towards BLEU.
+
+A decoder is a function from weights to n-best lists: for each sentence, candidates with the features that
+its score is the weighted sum of. The lists of all rounds are kept together, so that weights chosen on them
+are weights for what the decoder may say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+ORDER = 4
+RANDOM_DIRECTIONS = 5
+RESTARTS = 10
+
+
+class Candidate(NamedTuple):
+    """Hold one translation and the features of its score."""
+
+    words: tuple[str, ...]
+    features: tuple[float, ...]
+
+
+Decoder: TypeAlias = Callable[[Floats], Sequence[Sequence[Candidate]]]
+
+
+def statistics(words: Sequence[str], reference: Sequence[str]) -> Floats:
+    """Count what BLEU is made of: matches and n-grams for each order, then both lengths."""
+    counts: list[float] = []
+    for order in range(1, ORDER + 1):
+        ours, theirs = (
+            Counter(tuple(text[start : start + order]) for start in range(len(text) - order + 1))
+            for text in (words, reference)
+        )
+        counts += [sum((ours & theirs).values()), sum(ours.values())]
+    return np.array([*counts, len(words), len(reference)], dtype=np.float64)
+
+
+def bleu(totals: Floats) -> Floats:
+    """Compute BLEU from summed statistics, for many sums at once: the last axis holds the statistics."""
+    matches, possible = totals[..., 0 : 2 * ORDER : 2], totals[..., 1 : 2 * ORDER : 2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(matches / possible).mean(axis=-1)
+        brevity = np.minimum(0.0, 1.0 - totals[..., -1] / totals[..., -2])
+        score = np.exp(logs + brevity)
+    return np.where(np.isfinite(score), score, 0.0)
+
+
+class Pool:
+    """Gather the candidates of every round, each once, with their features and statistics."""
+
+    def __init__(self, references: Sequence[Sequence[str]]) -> None:
+        self._references = references
+        self._seen: list[set[Candidate]] = [set() for _ in references]
+        self._features: list[list[tuple[float, ...]]] = [[] for _ in references]
+        self._statistics: list[list[Floats]] = [[] for _ in references]
+
+    def add(self, lists: Sequence[Sequence[Candidate]]) -> int:
+        """Take in n-best lists, one for each reference, and return how many candidates were new."""
+        new = 0
+        for number, candidates in enumerate(lists):
+            for candidate in candidates:
+                if candidate not in self._seen[number]:
+                    self._seen[number].add(candidate)
+                    self._features[number].append(candidate.features)
+                    self._statistics[number].append(statistics(candidate.words, self._references[number]))
+                    new += 1
+        return new
+
+    def lists(self) -> Lists:
+        """Give all candidates as arrays, those of one sentence side by side."""
+        owners = [number for number, rows in enumerate(self._features) for _ in rows]
+        return Lists(
+            np.array([row for rows in self._features for row in rows], dtype=np.float64),
+            np.array([row for rows in self._statistics for row in rows], dtype=np.float64),
+            np.array(owners, dtype=np.int64),
+        )
+
+
+class Lists(NamedTuple):
+    """Hold the features and statistics of all candidates, and the sentence of each, in order."""
+
+    features: Floats
+    statistics: Floats
+    owners: npt.NDArray[np.int64]
+
+
+def tune(
+    decode: Decoder,
+    references: Sequence[Sequence[str]],
+    start: Sequence[float],
+    *,
+    fixed: Sequence[int] = (),
+    rounds: int = 10,
+    seed: int = 1,
+) -> tuple[Floats, list[float]]:
+    """Search the weights that give the best BLEU; return them, and the BLEU on the lists after each round.
+
+    Weights at `fixed` places keep their value. Stops when a round brings no new candidate or moves nothing.
+    """
+    generator = np.random.default_rng(seed)
+    weights = np.array(start, dtype=np.float64)
+    free = [place for place in range(len(weights)) if place not in fixed]
+    pool = Pool(references)
+    history: list[float] = []
+    for _ in range(rounds):
+        if pool.add(decode(weights)) == 0:
+            break
+        lists = pool.lists()
+        starts = [weights]
+        for _ in range(RESTARTS):
+            other = weights.copy()
+            other[free] = generator.uniform(0, 1, len(free)) * np.abs(weights[free]).max()
+            starts.append(other)
+        found = [optimize(lists, first, free, generator) for first in starts]
+        best, score = max(found, key=lambda result: result[1])
+        history.append(score)
+        # Only ratios matter: one scale keeps the decoder's pruning comparable from round to round.
+        best[free] *= np.abs(np.array(start)[free]).sum() / np.abs(best[free]).sum()
+        moved = np.abs(best - weights).max()
+        weights = best
+        if moved < 1e-4:
+            break
+    return weights, history
+
+
+def optimize(
+    lists: Lists, start: Floats, free: Sequence[int], generator: np.random.Generator
+) -> tuple[Floats, float]:
+    """Climb from one start, line by line, until no axis and no random direction helps."""
+    weights = start.copy()
+    score = float(bleu(_chosen(lists, weights)))
+    while True:
+        directions = list(np.eye(len(weights))[list(free)])
+        for _ in range(RANDOM_DIRECTIONS):
+            direction = np.zeros(len(weights))
+            direction[list(free)] = generator.normal(size=len(free))
+            directions.append(direction)
+        steps = [(line_search(lists, weights, direction), direction) for direction in directions]
+        (step, reached), direction = max(steps, key=lambda item: item[0][1])
+        if reached <= score + 1e-6:
+            return weights, score
+        weights, score = weights + step * direction, reached
+
+
+def _chosen(lists: Lists, weights: Floats) -> Floats:
+    order = np.lexsort((-(lists.features @ weights), lists.owners))
+    first = np.append(True, np.diff(lists.owners[order]) > 0)
+    return np.asarray(lists.statistics[order[first]].sum(axis=0), dtype=np.float64)
+
+
+def line_search(lists: Lists, weights: Floats, direction: Floats) -> tuple[float, float]:
+    """Find the step along a direction with the best BLEU, exactly: between two changes nothing changes."""
+    places, before, after = envelopes(lists.features @ direction, lists.features @ weights, lists.owners)
+    changes = np.isfinite(places)
+    total = lists.statistics[after[~changes]].sum(axis=0)
+    if not changes.any():
+        return 0.0, float(bleu(total))
+    order = np.argsort(places[changes], kind="stable")
+    at = places[changes][order]
+    steps = lists.statistics[after[changes][order]] - lists.statistics[before[changes][order]]
+    scores = bleu(np.vstack([total, total + np.cumsum(steps, axis=0)]))
+    # Several sentences may change at one place: only what holds after the last of them is reachable.
+    reachable = np.append(np.append(True, np.diff(at) > 1e-12), True)
+    interval = int(np.argmax(np.where(reachable, scores, -1.0)))
+    low = at[interval - 1] if interval > 0 else at[0] - 2.0
+    high = at[interval] if interval < len(at) else at[-1] + 2.0
+    return float((low + high) / 2), float(scores[interval])
+
+
+def envelopes(
+    slopes: Floats, intercepts: Floats, owners: npt.NDArray[np.int64]
+) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Give the lines that are highest somewhere, owner by owner, from left to right.
+
+    Each comes with the place where it takes over (minus infinity for the first) and the line before it.
+    """
+    order = np.lexsort((-intercepts, slopes, owners))
+    places = np.empty(len(order))
+    tops = np.empty(len(order), dtype=np.int64)
+    size = _walk(slopes, intercepts, owners, order, places, tops)
+    places, tops = places[:size], tops[:size]
+    before = np.where(np.isfinite(places), np.roll(tops, 1), tops)
+    return places, before, tops
+
+
+@numba.njit(cache=True)
+def _walk(
+    slopes: Floats,
+    intercepts: Floats,
+    owners: npt.NDArray[np.int64],
+    order: npt.NDArray[np.int64],
+    places: Floats,
+    tops: npt.NDArray[np.int64],
+) -> int:
+    size = 0
+    start = 0  # where the envelope of the current owner begins
+    for line in order:
+        if size > start and owners[tops[size - 1]] != owners[line]:
+            start = size
+        if size > start and slopes[tops[size - 1]] == slopes[line]:
+            continue
+        place = -np.inf
+        while size > start:
+            top = tops[size - 1]
+            place = (intercepts[top] - intercepts[line]) / (slopes[line] - slopes[top])
+            if place > places[size - 1]:
+                break
+            size -= 1
+            place = -np.inf
+        places[size] = place
+        tops[size] = line
+        size += 1
+    return size

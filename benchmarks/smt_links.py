@@ -1,0 +1,64 @@
+"""Links of the peers, from PyPI: fast_align (in sil-thot) and eflomal, symmetrised as the field does."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from weft.alignment import Alignment
+from weft.dialects import read_alignments
+from weft.symmetrization import symmetrize_all
+from weft.text import Bitext, SentencePair
+
+BLOCK = 1000  # pairs given to thot at a time
+ITERATIONS = 5  # fast_align's default
+
+
+def eflomal_links(text: Bitext) -> Iterator[Alignment]:
+    """Align with eflomal's defaults in both directions, and symmetrise (grow-diag-final-and)."""
+    import eflomal
+
+    with tempfile.TemporaryDirectory() as directory:
+        names = [str(Path(directory) / name) for name in ("forward", "reverse")]
+        eflomal.Aligner().align(
+            [" ".join(pair.source.tokens) + "\n" for pair in text],
+            [" ".join(pair.target.tokens) + "\n" for pair in text],
+            links_filename_fwd=names[0],
+            links_filename_rev=names[1],
+        )
+        forward, reverse = (read_alignments(name, "pharaoh") for name in names)
+        yield from symmetrize_all(forward, reverse)
+
+
+def fast_align_links(text: Bitext) -> Iterator[Alignment]:
+    """Align with sil-thot's fast_align in both directions, and symmetrise (grow-diag-final-and)."""
+    forward = _fast_align(text)
+    backward = (alignment.inverse() for alignment in _fast_align(text.reversed()))
+    return symmetrize_all(forward, backward)
+
+
+def _fast_align(text: Bitext) -> Iterator[Alignment]:
+    from thot.alignment import FastAlignModel
+
+    model = FastAlignModel()
+    for pair in text:
+        model.add_sentence_pair(list(pair.source.tokens), list(pair.target.tokens))
+    model.start_training()
+    for _ in range(ITERATIONS):
+        model.train()
+    model.end_training()
+    pairs = iter(text)
+    while block := list(islice(pairs, BLOCK)):
+        yield from _best(model.get_best_alignments(*_sides(block)))
+
+
+def _sides(block: Sequence[SentencePair]) -> tuple[list[list[str]], list[list[str]]]:
+    return [list(pair.source.tokens) for pair in block], [list(pair.target.tokens) for pair in block]
+
+
+def _best(results: Sequence[tuple[float, object]]) -> Iterator[Alignment]:
+    for _, matrix in results:
+        rows, columns = matrix.to_numpy().nonzero()  # type: ignore[attr-defined]
+        yield Alignment.of(zip(rows.tolist(), columns.tolist(), strict=True))

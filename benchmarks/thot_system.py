@@ -1,0 +1,161 @@
+"""A phrase-based system of sil-thot (from PyPI), made from weft's tables.
+
+What sil-thot 3.5 has, seen from Python: a stack decoder with n-best lists and their features
+(`SmtDecoder.translate_n_batch`), weights that can be set (`SmtModel.weights`), and an n-gram model that it
+loads but does not train. It has no tuner for whole sets and no reader of Moses' tables. So this writes its
+files: n-gram counts, phrase counts, and the two lexical models that smooth them, all from the links; `mert`
+is the tuner.
+Its eight features are: word penalty, language model, target phrase lengths, jumps, source phrase lengths,
+the two phrase probabilities (each with its lexical model mixed in), and sentence length.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import struct
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+from thot.alignment import AlignmentModelType, IncrIbm1AlignmentModel
+from thot.translation import SmtDecoder, SmtModel
+
+from mert import Candidate, Floats
+from weft.lexicon import Entry, Lexicon, Pruning
+
+START = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0)
+FIXED = (7,)  # the same for all translations of a sentence
+TABLE_LIMIT = 20  # translations kept for each source phrase, as in Moses
+MIXTURE = 0.7  # share of the phrase counts, beside the lexical model, in each direction
+
+
+def write_language_model(sentences: Iterable[Sequence[str]], prefix: Path, *, order: int = 3) -> None:
+    """Write n-gram counts as thot reads them; a word is unknown where it comes for the first time."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    known: set[str] = set()
+    with open(f"{prefix}.wp", "w", encoding="utf-8", newline="\n") as lines:
+        for sentence in sentences:
+            lines.write(" ".join(sentence) + "\n")
+            words = ["<s>", *(word if word in known else "<unk>" for word in sentence), "</s>"]
+            known.update(sentence)
+            for length in range(1, order + 1):
+                counts.update(tuple(words[at : at + length]) for at in range(len(words) - length + 1))
+    total = sum(count for ngram, count in counts.items() if len(ngram) == 1)
+    with prefix.open("w", encoding="utf-8", newline="\n") as stream:
+        for ngram in sorted(counts, key=lambda ngram: (len(ngram), ngram)):
+            history = total if len(ngram) == 1 else counts[ngram[:-1]]
+            stream.write(f"{' '.join(ngram)} {history} {counts[ngram]}\n")
+    weights = " ".join(["0.5"] * (3 * order))
+    Path(f"{prefix}.weights").write_text(f"{order} 3 10 {weights}\n", encoding="utf-8")
+
+
+def write_translation_model(
+    phrase_table: Path, lexicon: Lexicon, pairs: Sequence[tuple[Sequence[str], Sequence[str]]], prefix: Path
+) -> None:
+    """Write phrase counts from a Moses phrase table, and both lexical models from a lexicon."""
+    with open(f"{prefix}.ttable", "w", encoding="utf-8", newline="\n") as stream:
+        for source, target, target_count, count in _best_phrases(phrase_table):
+            stream.write(f"{target} ||| {source} ||| {target_count} {count}\n")
+    null = Pruning(null=True)
+    _write_lexical_model(Path(f"{prefix}_invswm"), lexicon.by_source(null), pairs)
+    _write_lexical_model(
+        Path(f"{prefix}_swm"),
+        (entry.inverse() for entry in lexicon.by_target(null)),
+        [(target, source) for source, target in pairs],
+    )
+    for ending, text in (
+        ("lambda", f"{MIXTURE} {MIXTURE}"),
+        ("srcsegmlentable", "Uniform"),
+        ("trgcutstable", "0.999"),
+        ("trgsegmlentable", "Geometric"),
+    ):
+        Path(f"{prefix}.{ending}").write_text(text, encoding="utf-8")
+
+
+def _best_phrases(phrase_table: Path) -> Iterator[tuple[str, str, int, int]]:
+    with gzip.open(phrase_table, "rt", encoding="utf-8", newline="\n") as stream:
+        rows = (line.split(" ||| ") for line in stream)
+        for source, group in groupby(rows, key=lambda row: row[0]):
+            translations = []
+            for _, target, _, _, counts, *_ in group:
+                target_count, _, count = (int(number) for number in counts.split())
+                translations.append((count, target, target_count))
+            for count, target, target_count in sorted(translations, reverse=True)[:TABLE_LIMIT]:
+                yield source, target, target_count, count
+
+
+def _write_lexical_model(
+    prefix: Path, entries: Iterable[Entry], pairs: Sequence[tuple[Sequence[str], Sequence[str]]]
+) -> None:
+    model = IncrIbm1AlignmentModel()
+    for source, target in pairs:
+        model.add_sentence_pair(list(source), list(target))
+    model.start_training()
+    model.end_training()
+    if not model.print(str(prefix)):
+        raise OSError(f"{prefix}: thot cannot write here")
+    sources, targets = (_vocabulary(Path(f"{prefix}.{ending}")) for ending in ("svcb", "tvcb"))
+    # Source word, target word (NULL is 0), and the logarithms of both counts behind p(target|source).
+    with open(f"{prefix}.ibm_lexnd", "wb") as stream:
+        for entry in entries:
+            if entry.target is not None:
+                source_id = 0 if entry.source is None else sources[entry.source]
+                numbers = math.log(entry.count), math.log(entry.source_count)
+                stream.write(struct.pack("=IIff", source_id, targets[entry.target], *numbers))
+
+
+def _vocabulary(path: Path) -> dict[str, int]:
+    with path.open(encoding="utf-8", newline="\n") as stream:
+        numbered = (line.rstrip("\n").split(" ", 1) for line in stream)
+        return {word: int(number) for number, word in numbered}
+
+
+class ThotSystem:
+    """Translate with a model written by this module."""
+
+    def __init__(self, translation_model: Path, language_model: Path, *, jumps: int = 4) -> None:
+        self._model = SmtModel(AlignmentModelType.INCR_IBM1)
+        if not self._model.load_translation_model(os.fspath(translation_model)):
+            raise OSError(f"{translation_model}: thot cannot load the translation model")
+        if not self._model.load_language_model(os.fspath(language_model)):
+            raise OSError(f"{language_model}: thot cannot load the language model")
+        # The settings that SIL's own machine library uses, and room for reordering.
+        self._model.non_monotonicity = jumps
+        self._model.w, self._model.a, self._model.e, self._model.heuristic = 0.4, 10, 2, 6
+
+    def _decoder(self, weights: Floats | Sequence[float]) -> SmtDecoder:
+        self._model.weights = [float(weight) for weight in weights]
+        decoder = SmtDecoder(self._model)
+        decoder.s = 10
+        decoder.is_breadth_first = True
+        return decoder
+
+    def translate(self, sentences: Sequence[str], weights: Floats | Sequence[float]) -> list[str]:
+        """Translate, one line for each line."""
+        lines = [""] * len(sentences)
+        places = _not_empty(sentences)
+        results = self._decoder(weights).translate_batch([sentences[place] for place in places])
+        for place, result in zip(places, results, strict=True):
+            lines[place] = " ".join(result.target)
+        return lines
+
+    def candidates(
+        self, sentences: Sequence[str], weights: Floats | Sequence[float], *, size: int = 100
+    ) -> list[list[Candidate]]:
+        """Give n-best lists with their features."""
+        lists: list[list[Candidate]] = [[] for _ in sentences]
+        places = _not_empty(sentences)
+        results = self._decoder(weights).translate_n_batch([sentences[place] for place in places], size)
+        for place, items in zip(places, results, strict=True):
+            for item in items:
+                features = np.round(item.score_components, 9).tolist()
+                lists[place].append(Candidate(tuple(item.target), tuple(features)))
+        return lists
+
+
+def _not_empty(sentences: Sequence[str]) -> list[int]:
+    return [place for place, sentence in enumerate(sentences) if sentence]

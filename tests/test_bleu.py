@@ -1,0 +1,269 @@
+"""The BLEU benchmark: its tuner against brute force, its thot system on a toy language, its Moses calls."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import random
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sacrebleu")
+pytest.importorskip("thot")
+
+import bleu
+import mert
+from mert import Candidate, Floats, Lists
+from moses_system import Moses
+from weft.alignment import Alignment
+from weft.phrases import escape
+from weft.text import Bitext
+
+WORDS = {
+    "the": "le",
+    "a": "un",
+    "cat": "chat",
+    "dog": "chien",
+    "sees": "voit",
+    "eats": "mange",
+    "[big]": "[grand]",
+}
+
+
+def toy_pairs(size: int, seed: int) -> list[tuple[str, str]]:
+    generator = random.Random(seed)
+    pairs = []
+    for _ in range(size):
+        source = [generator.choice(list(WORDS)) for _ in range(generator.randint(2, 6))]
+        pairs.append((" ".join(source), " ".join(WORDS[word] for word in source)))
+    return pairs
+
+
+def diagonal(text: Bitext) -> Iterator[Alignment]:
+    return (Alignment.of((place, place) for place in range(len(pair.source))) for pair in text)
+
+
+def some_lists(seed: int) -> Lists:
+    generator = np.random.default_rng(seed)
+    owners = np.sort(generator.integers(0, 5, 40))
+    matches = generator.integers(1, 5, (40, 4))
+    counts = np.column_stack([matches, matches + generator.integers(0, 4, (40, 4))])
+    interleaved = counts.reshape(40, 2, 4).transpose(0, 2, 1).reshape(40, 8)
+    lengths = generator.integers(5, 9, (40, 2))
+    return Lists(generator.normal(size=(40, 3)), np.hstack([interleaved, lengths]).astype(float), owners)
+
+
+def score_at(lists: Lists, weights: Floats) -> float:
+    chosen = []
+    for owner in np.unique(lists.owners):
+        rows = np.flatnonzero(lists.owners == owner)
+        chosen.append(lists.statistics[rows[np.argmax(lists.features[rows] @ weights)]])
+    return float(mert.bleu(np.sum(chosen, axis=0)))
+
+
+def test_tuning_counts_bleu_as_sacrebleu_does() -> None:
+    from sacrebleu.metrics.bleu import BLEU
+
+    pairs = [
+        ("the cat sees the dog now", "the cat sees a dog now"),
+        ("a dog eats the cat", "a dog eats the cat , too"),
+    ]
+    total = np.sum([mert.statistics(ours.split(), theirs.split()) for ours, theirs in pairs], axis=0)
+    outputs, references = zip(*pairs, strict=True)
+    expected = BLEU(tokenize="none", force=True).corpus_score(list(outputs), [list(references)]).score
+    assert 100 * float(mert.bleu(total)) == pytest.approx(expected, abs=1e-6)
+    assert float(mert.bleu(mert.statistics([], ["a"]))) == 0.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_line_search_finds_the_best_step(seed: int) -> None:
+    lists = some_lists(seed)
+    generator = np.random.default_rng(seed + 100)
+    weights, direction = generator.normal(size=3), generator.normal(size=3)
+    step, reached = mert.line_search(lists, weights, direction)
+    assert score_at(lists, weights + step * direction) == pytest.approx(reached)
+    on_a_grid = max(score_at(lists, weights + place * direction) for place in np.linspace(-10, 10, 401))
+    assert reached >= on_a_grid - 1e-12
+
+
+def test_the_envelope_holds_the_highest_lines() -> None:
+    slopes = np.array([0.0, 1.0, -1.0, 1.0, 0.0])
+    intercepts = np.array([1.0, 0.0, 0.0, -1.0, 0.5])
+    places, before, tops = mert.envelopes(slopes, intercepts, np.zeros(5, dtype=np.int64))
+    assert tops.tolist() == [2, 0, 1]
+    assert places.tolist() == [-np.inf, -1.0, 1.0]
+    assert before.tolist()[1:] == [2, 0]
+
+
+def test_tuning_finds_the_feature_that_tells_good_from_bad() -> None:
+    references = [pair[1].split() for pair in toy_pairs(20, seed=1)]
+    generator = np.random.default_rng(1)
+
+    def decode(weights: Floats) -> Sequence[Sequence[Candidate]]:
+        lists = []
+        for reference in references:
+            worse = [*reference[1:], "x"]
+            noise = generator.normal(size=2).round(3)
+            lists.append(
+                [
+                    Candidate(tuple(reference), (-1.0, float(noise[0]), 5.0)),
+                    Candidate(tuple(worse), (1.0, float(noise[1]), 5.0)),
+                ]
+            )
+        return lists
+
+    weights, history = mert.tune(decode, references, [1.0, 1.0, 0.25], fixed=[2], rounds=3, seed=1)
+    assert history[-1] == pytest.approx(1.0)
+    assert weights[0] < 0
+    assert weights[2] == 0.25
+
+
+def write_data(directory: Path) -> Path:
+    data = directory / "en-fr"
+    data.mkdir(parents=True)
+    train = [*toy_pairs(200, seed=2), ("", "vide"), ("a " * 81, "un " * 81)]
+    for side, language in enumerate(("en", "fr")):
+        with lzma.open(data / f"train.{language}.xz", "wt", encoding="utf-8") as stream:
+            stream.writelines(pair[side].strip().upper() + "\n" for pair in train)
+        for part, seed in (("mt-tune", 3), ("mt-test", 4)):
+            lines = [pair[side] + "\n" for pair in toy_pairs(12, seed)]
+            (data / f"{part}.{language}").write_text("".join(lines))
+    return directory
+
+
+def test_text_is_lower_cased_escaped_and_cleaned(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "data")
+    bleu.prepare(data / "en-fr", 1000, 5, tmp_path)
+    train = bleu.read_lines(tmp_path / "train.en")
+    assert len(train) == 200
+    assert set(" ".join(train).split()) == {*(set(WORDS) - {"[big]"}), "&#91;big&#93;"}
+    assert len(bleu.read_lines(tmp_path / "mt-tune.fr")) == 5
+
+
+def test_a_step_is_made_once_and_a_failed_one_again(tmp_path: Path) -> None:
+    cache = bleu.Cache(tmp_path)
+    made: list[Path] = []
+
+    def fail(directory: Path) -> None:
+        (directory / "half").write_text("x")
+        raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError):
+        cache.step("one", {"a": 1}, fail)
+    assert list(tmp_path.iterdir()) == []
+    paths = {cache.step("one", {"a": 1}, made.append) for _ in range(2)}
+    assert len(paths) == 1 and len(made) == 1
+    assert cache.step("one", {"a": 2}, made.append) not in paths
+    assert len(made) == 2
+
+
+def test_thot_learns_a_toy_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(bleu.LINKERS, "eflomal", ("weft", diagonal))
+    data = write_data(tmp_path / "data")
+    arguments = [
+        "--data",
+        str(data),
+        "--pairs",
+        "1000",
+        "--runs",
+        "2",
+        "--rounds",
+        "2",
+        "--systems",
+        "eflomal",
+    ]
+    arguments += ["--cache", str(tmp_path / "cache"), "-o", str(tmp_path / "report")]
+    assert bleu.main(arguments) == 0
+    report = json.loads((tmp_path / "report.json").read_text())
+    (row,) = report["systems"]
+    assert len(row["bleu"]) == 2 and row["mean"] > 95
+    assert "tok:none" in row["signature"]
+    assert "| eflomal |" in (tmp_path / "report.md").read_text()
+    assert report["kept"] == 200
+    # A second call finds every step made: nothing aligns or tunes again.
+    monkeypatch.setattr(bleu, "tune", None)
+    monkeypatch.setitem(bleu.LINKERS, "eflomal", ("weft", lambda text: iter(())))
+    assert bleu.main(arguments) == 0
+    assert json.loads((tmp_path / "report.json").read_text())["systems"] == report["systems"]
+
+
+STAND_IN = """\
+#!{python}
+import json, pathlib, sys
+name, arguments = pathlib.Path(sys.argv[0]).name, sys.argv[1:]
+with open({log!r}, "a") as log:
+    log.write(json.dumps([name, arguments]) + "\\n")
+options = dict(a.lstrip("-").split("=", 1) for a in arguments if a.startswith("--") and "=" in a)
+if name == "lmplz":
+    text, arpa = (arguments[arguments.index(o) + 1] for o in ("--text", "--arpa"))
+    assert pathlib.Path(text).is_file()
+    pathlib.Path(arpa).write_text("arpa")
+elif name == "mert-moses.pl":
+    source, reference, decoder, ini = map(pathlib.Path, arguments[:4])
+    assert all(path.is_file() for path in (source, reference, decoder, ini))
+    assert (pathlib.Path(options["mertdir"]) / "mert").is_file()
+    assert (pathlib.Path(options["rootdir"]) / "training").is_dir()
+    tuned = ini.read_text() + "# tuned\\n"
+    (pathlib.Path(options["working-dir"]) / "moses.ini").write_text(tuned)
+elif name == "moses":
+    ini = pathlib.Path(arguments[arguments.index("-f") + 1]).read_text()
+    assert ini.endswith("# tuned\\n")
+    paths = [word[5:] for word in ini.split() if word.startswith("path=")]
+    assert len(paths) == 3 and all(pathlib.Path(path).is_file() for path in paths)
+    words = {words!r}
+    for line in sys.stdin:
+        print(" ".join(words[word] for word in line.split()))
+"""
+
+
+def stand_in(directory: Path) -> Path:
+    log = directory / "calls"
+    words = {escape(source): escape(target) for source, target in WORDS.items()}
+    text = STAND_IN.format(python=sys.executable, log=str(log), words=words)
+    for program in ("bin/moses", "bin/lmplz", "bin/mert", "bin/extractor", "scripts/training/mert-moses.pl"):
+        path = directory / program
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return log
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in is a script with a #! line")
+def test_moses_is_called_as_it_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(bleu.LINKERS, "fast_align", ("weft", diagonal))
+    moses = tmp_path / "moses"
+    log = stand_in(moses)
+    arguments = ["--data", str(write_data(tmp_path / "data")), "--runs", "2", "--systems", "fast_align"]
+    arguments += ["--moses", str(moses), "--threads", "3", "--cache", str(tmp_path / "cache")]
+    assert bleu.main([*arguments, "-o", str(tmp_path / "report")]) == 0
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["systems"][0]["bleu"] == [pytest.approx(100.0)] * 2
+    calls = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [name for name, _ in calls] == ["lmplz", "mert-moses.pl", "moses", "mert-moses.pl", "moses"]
+    assert calls[0][1][:3] == ["-o", "5", "--discount_fallback"]
+    for seed, (_, given) in enumerate((calls[1], calls[3]), 1):
+        assert f"--mertmertargs=-r {seed}" in given
+        assert "--decoder-flags=-threads 3" in given
+        assert given[0].endswith("mt-tune.en") and given[1].endswith("mt-tune.fr")
+        assert given[2] == str((moses / "bin" / "moses").resolve())
+    assert calls[2][1][2:] == ["-threads", "3"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in is a script with a #! line")
+def test_a_program_of_moses_that_fails_is_named(tmp_path: Path) -> None:
+    stand_in(tmp_path)
+    failing = tmp_path / "bin" / "lmplz"
+    failing.write_text(f"#!{sys.executable}\nraise SystemExit(3)\n")
+    with pytest.raises(RuntimeError, match=r"lmplz ended with 3; see .*lm\.log"):
+        Moses(tmp_path).train_language_model(tmp_path / "text", tmp_path / "lm.arpa")
+
+
+def test_a_directory_without_moses_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bleu.main(["--moses", str(tmp_path), "--cache", str(tmp_path / "cache")]) == 1
+    assert "bin/lmplz" in capsys.readouterr().err
