@@ -1,0 +1,768 @@
+"""The default recipe's inner loops, compiled by numba: posteriors, gradients, row-wise updates, counts.
+
+Everything that these functions call stands in this file: numba's cache does not notice a change in another.
+`emission` and `posterior` are (steps, states): a step for each word to explain, a state for each word that may
+explain it; the forward direction explains target words by source words. `ratio` is p(target, source) over
+p(target) · p(source).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Ints: TypeAlias = npt.NDArray[np.int32]
+Longs: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float32]
+Doubles: TypeAlias = npt.NDArray[np.float64]
+
+LARGEST = 14.0  # of a score: exp(14) is more than any ratio that a million pairs can show
+
+
+def kernel(function: Any) -> Any:
+    """Compile a function; it holds no lock while it runs, so that threads may share the work."""
+    return njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp", "nsz"})(function)
+
+
+class Side(NamedTuple):
+    """Hold one side of the text and its vectors: word w is the mean of `table[rows[row_offsets[w]:…]]`."""
+
+    tokens: Ints  # (tokens)
+    offsets: Longs  # (pairs + 1)
+    rows: Ints
+    row_offsets: Longs  # (words + 1)
+    table: Floats  # (rows, dimensions)
+
+
+class Prior(NamedTuple):
+    """Hold what is known of positions before the words are seen; index 0 is the forward direction."""
+
+    null: float
+    chained: bool
+    jumps: Floats  # (direction, 2 · clip + 1): weight of a jump by −clip … clip and beyond
+    starts: Floats  # (direction, clip + 1): weight of the first position 0 … clip and beyond
+    diagonals: Floats  # (direction, buckets): weight of a distance to the diagonal
+
+
+class Tally(NamedTuple):
+    """Count, by group and direction, how often a jump or distance was taken [0] and could have been [1]."""
+
+    jumps: Doubles  # (groups, direction, 2, 2 · clip + 1)
+    starts: Doubles
+    diagonals: Doubles
+    loss: Doubles  # (groups, 2): the sum, and the words that it is of
+
+
+class Gradient(NamedTuple):
+    """Hold the gradient of each group's distinct words: those of group g stand from `starts[g]` on."""
+
+    starts: Longs  # (groups)
+    sizes: Longs  # (groups)
+    words: Ints  # (tokens)
+    values: Floats  # (tokens, dimensions)
+
+
+class Adam(NamedTuple):
+    """Hold the state of Adam with one second moment a row."""
+
+    first: Floats  # (rows, dimensions)
+    second: Floats  # (rows)
+    steps: Longs  # (rows)
+
+
+class Counts(NamedTuple):
+    """Hold expected counts of linked word pairs, sorted by target word, then source word, and of words."""
+
+    offsets: Longs  # (target words + 1)
+    sources: Ints  # (pairs of words)
+    values: Floats  # (pairs of words)
+    source: Longs  # (source words): how often each occurs
+    target: Longs  # (target words)
+    strength: float  # how many counts the vectors' opinion is worth; 0: only the vectors count
+
+
+class Words(NamedTuple):
+    """Hold one side of the text and the vectors of its words."""
+
+    tokens: Ints  # (tokens)
+    offsets: Longs  # (pairs + 1)
+    vectors: Floats  # (words, dimensions)
+    unseen: Floats  # (further words, dimensions): words that training did not see
+
+
+class Cells(NamedTuple):
+    """Hold the cells with a probability worth keeping: those of pair n are `offsets[n]:offsets[n + 1]`."""
+
+    offsets: Longs  # (pairs + 1)
+    source: Ints
+    target: Ints
+    values: Floats
+
+
+@kernel
+def spread(mass: Floats, weights: Floats, out: Floats) -> None:
+    """Set out[k] = Σ_j mass[j] · weights[k − j], where a jump beyond the clip weighs what the clip does."""
+    n = len(mass)
+    clip = len(weights) // 2
+    total = np.float32(0.0)
+    for k in range(n):
+        if k >= clip:
+            total += mass[k - clip]
+        out[k] = total * weights[2 * clip]
+    total = np.float32(0.0)
+    for k in range(n - 1, -1, -1):
+        if k + clip < n:
+            total += mass[k + clip]
+        out[k] += total * weights[0]
+    for d in range(1 - clip, clip):
+        weight = weights[clip + d]
+        for k in range(max(0, d), min(n, n + d)):
+            out[k] += weight * mass[k - d]
+
+
+@kernel
+def jump_totals(n: int, weights: Floats) -> Floats:
+    """Return, for each of n states, the sum of the weights of all jumps from it."""
+    totals = np.empty(n, np.float32)
+    spread(np.ones(n, np.float32), weights[::-1].copy(), totals)
+    return totals
+
+
+@kernel
+def start_distribution(n: int, weights: Floats) -> Floats:
+    """Return the distribution of the first state."""
+    starts = np.empty(n, np.float32)
+    total = 0.0
+    for k in range(n):
+        starts[k] = weights[min(k, len(weights) - 1)]
+        total += starts[k]
+    for k in range(n):
+        starts[k] /= total
+    return starts
+
+
+@kernel
+def chain(
+    emission: Floats,
+    null: float,
+    jumps: Floats,
+    starts: Floats,
+    posterior: Floats,
+    scales: Floats,
+    jump_tally: Doubles,
+    start_tally: Doubles,
+) -> None:
+    """Find the posteriors and scaling factors of a first-order chain by forward and backward passes.
+
+    A word that nothing explains has the ratio 1; its state remembers the position.
+    Tallies of no length are not kept.
+    """
+    n_steps, n = emission.shape
+    before = np.zeros((n_steps, n), np.float32)  # α, linked or not, over the jumps' total
+    totals = jump_totals(n, jumps)
+    first = start_distribution(n, starts)
+    linked = np.float32(1.0 - null)
+    unlinked = np.empty(n, np.float32)
+    mass = np.empty(n, np.float32)
+    for step in range(n_steps):
+        if step == 0:
+            for k in range(n):
+                posterior[0, k] = first[k]
+                unlinked[k] = first[k]
+        else:
+            spread(before[step], jumps, posterior[step])
+        scale = np.float32(0.0)
+        for k in range(n):
+            posterior[step, k] *= linked * emission[step, k]
+            unlinked[k] *= np.float32(null)
+            scale += posterior[step, k] + unlinked[k]
+        scales[step] = scale
+        for k in range(n):
+            posterior[step, k] /= scale
+            mass[k] = posterior[step, k] + unlinked[k] / scale
+            unlinked[k] = mass[k]
+        if step + 1 < n_steps:
+            for k in range(n):
+                before[step + 1, k] = mass[k] / totals[k]
+    _chain_backward(emission, null, jumps, posterior, scales, before, totals, jump_tally)
+    if len(start_tally):
+        chance = np.float32(0.0)
+        for k in range(n):
+            chance += posterior[0, k]
+        for k in range(n):
+            bucket = min(k, len(starts) - 1)
+            start_tally[0, bucket] += posterior[0, k]
+            start_tally[1, bucket] += chance * first[k] / starts[bucket]
+
+
+@kernel
+def _chain_backward(
+    emission: Floats,
+    null: float,
+    jumps: Floats,
+    posterior: Floats,
+    scales: Floats,
+    before: Floats,
+    totals: Floats,
+    jump_tally: Doubles,
+) -> None:
+    n_steps, n = emission.shape
+    clip = len(jumps) // 2
+    turned = jumps[::-1].copy()
+    after = np.ones(n, np.float32)  # β
+    ahead = np.empty(n, np.float32)
+    back = np.empty(n, np.float32)
+    departures = np.zeros(n, np.float32)
+    for step in range(n_steps - 1, -1, -1):
+        for k in range(n):
+            posterior[step, k] *= after[k]
+        if step == 0:
+            break
+        for k in range(n):
+            ahead[k] = np.float32(1.0 - null) * emission[step, k] * after[k] / scales[step]
+        spread(ahead, turned, back)
+        if len(jump_tally):
+            for k in range(n):
+                departures[k] += before[step, k] * back[k]
+            _tally_jumps(before[step], ahead, jumps, jump_tally[0])
+        for k in range(n):
+            after[k] = back[k] / totals[k] + np.float32(null) * after[k] / scales[step]
+    if len(jump_tally):
+        for k in range(n):
+            chance = departures[k] / totals[k]
+            for d in range(max(-k, 1 - clip), min(n - k, clip)):
+                jump_tally[1, clip + d] += chance
+            jump_tally[1, 0] += chance * max(k + 1 - clip, 0)
+            jump_tally[1, 2 * clip] += chance * max(n - k - clip, 0)
+
+
+@kernel
+def _tally_jumps(mass: Floats, ahead: Floats, jumps: Floats, tally: Doubles) -> None:
+    n = len(mass)
+    clip = len(jumps) // 2
+    for d in range(1 - clip, clip):
+        total = np.float32(0.0)
+        for k in range(max(0, -d), min(n, n - d)):
+            total += mass[k] * ahead[k + d]
+        tally[clip + d] += total * jumps[clip + d]
+    behind = np.float32(0.0)
+    left = np.float32(0.0)
+    right = np.float32(0.0)
+    for k in range(clip, n):
+        behind += mass[k - clip]
+        right += behind * ahead[k]
+    behind = np.float32(0.0)
+    for k in range(n - clip - 1, -1, -1):
+        behind += mass[k + clip]
+        left += behind * ahead[k]
+    tally[0] += left * jumps[0]
+    tally[2 * clip] += right * jumps[2 * clip]
+
+
+@kernel
+def lse(
+    emission: Floats, null: float, diagonal: Floats, posterior: Floats, scales: Floats, tally: Doubles
+) -> None:
+    """Find the posteriors and sums of independent words, with a prior by distance to the diagonal."""
+    n_steps, n = emission.shape
+    buckets = len(diagonal)
+    places = np.empty(n, np.int64)
+    for step in range(n_steps):
+        total = np.float32(0.0)
+        for k in range(n):
+            distance = abs((step + 0.5) / n_steps - (k + 0.5) / n)
+            places[k] = min(int(distance * buckets), buckets - 1)
+            total += diagonal[places[k]]
+        scale = np.float32(null)
+        for k in range(n):
+            posterior[step, k] = np.float32(1.0 - null) / total * diagonal[places[k]] * emission[step, k]
+            scale += posterior[step, k]
+        scales[step] = scale
+        chance = np.float32(0.0)
+        for k in range(n):
+            posterior[step, k] /= scale
+            chance += posterior[step, k]
+        if len(tally):
+            for k in range(n):
+                tally[0, places[k]] += posterior[step, k]
+                tally[1, places[k]] += chance / total
+
+
+@kernel
+def explain(
+    emission: Floats,
+    prior: Prior,
+    direction: int,
+    posterior: Floats,
+    scales: Floats,
+    tally: Tally,
+    group: int,
+) -> None:
+    """Find one direction's posteriors and scaling factors; a tally of no groups is not kept."""
+    kept = len(tally.jumps) > 0
+    nothing = np.empty((0, 0), np.float64)
+    if prior.chained:
+        jumps = tally.jumps[group, direction] if kept else nothing
+        starts = tally.starts[group, direction] if kept else nothing
+        chain(
+            emission,
+            prior.null,
+            prior.jumps[direction],
+            prior.starts[direction],
+            posterior,
+            scales,
+            jumps,
+            starts,
+        )
+    else:
+        diagonals = tally.diagonals[group, direction] if kept else nothing
+        lse(emission, prior.null, prior.diagonals[direction], posterior, scales, diagonals)
+
+
+@kernel
+def compose(words: Ints, rows: Ints, row_offsets: Longs, table: Floats, out: Floats) -> None:
+    """Set out[n] to the vector of words[n]: the sum of its rows over the root of their number."""
+    for n in range(len(words)):
+        first, last = row_offsets[words[n]], row_offsets[words[n] + 1]
+        out[n] = 0.0
+        for place in range(first, last):
+            row = rows[place]
+            for c in range(table.shape[1]):
+                out[n, c] += table[row, c]
+        weight = np.float32(1.0 / math.sqrt(max(last - first, 1)))
+        for c in range(table.shape[1]):
+            out[n, c] *= weight
+
+
+@kernel
+def _distinct(side: Side, pairs: Longs, places: Ints) -> Ints:
+    """Return the distinct words of some pairs; `places` says which of them each token is."""
+    size = 0
+    for pair in pairs:
+        size += side.offsets[pair + 1] - side.offsets[pair]
+    words = np.empty(size, np.int32)
+    token = 0
+    for pair in pairs:
+        for at in range(side.offsets[pair], side.offsets[pair + 1]):
+            words[token] = side.tokens[at]
+            token += 1
+    order = np.argsort(words)
+    n = -1
+    for rank in range(size):
+        if rank == 0 or words[order[rank]] != words[order[rank - 1]]:
+            n += 1
+        places[order[rank]] = n
+    distinct = np.empty(n + 1, np.int32)
+    for token in range(size):
+        distinct[places[token]] = words[token]
+    return distinct
+
+
+@kernel
+def _occurrences(side: Side, pairs: Longs, places: Ints, n_words: int) -> Floats:
+    """Count each distinct word in each pair of a group."""
+    counts = np.zeros((n_words, len(pairs)), np.float32)
+    token = 0
+    for b in range(len(pairs)):
+        for _ in range(side.offsets[pairs[b]], side.offsets[pairs[b] + 1]):
+            counts[places[token], b] += 1.0
+            token += 1
+    return counts
+
+
+@kernel
+def _negative_weights(
+    ratio: Floats, others: Floats, counts: Floats, null: float, weight: float, loss: Doubles
+) -> Any:
+    """Return the slope of log(1 + a) for each word and each sentence of the group that is not its own."""
+    aggregated = np.dot(ratio, others)
+    n_words, n_pairs = counts.shape
+    for w in range(n_words):
+        total = np.float32(0.0)
+        for b in range(n_pairs):
+            total += counts[w, b]
+        for b in range(n_pairs):
+            a = null + (1.0 - null) * aggregated[w, b]
+            times = weight * (total - counts[w, b])
+            loss[0] += times * math.log(1.0 + a)
+            aggregated[w, b] = times * (1.0 - null) / (1.0 + a)
+    return aggregated
+
+
+@kernel
+def _shares(counts: Floats) -> Floats:
+    """Divide each column by its sum."""
+    shares = np.empty_like(counts)
+    for b in range(counts.shape[1]):
+        total = np.float32(0.0)
+        for w in range(counts.shape[0]):
+            total += counts[w, b]
+        for w in range(counts.shape[0]):
+            shares[w, b] = counts[w, b] / total
+    return shares
+
+
+@kernel
+def _group_gradient(
+    source: Side,
+    target: Side,
+    pairs: Longs,
+    prior: Prior,
+    negatives: float,
+    tally: Tally,
+    group: int,
+    out_source: Gradient,
+    out_target: Gradient,
+) -> None:
+    """Find the gradient of the soft margin over one group: each pair's words are negatives of all others."""
+    s_places = np.empty(out_source.words.shape[0], np.int32)
+    t_places = np.empty(out_target.words.shape[0], np.int32)
+    s_words = _distinct(source, pairs, s_places)
+    t_words = _distinct(target, pairs, t_places)
+    s_vectors = np.empty((len(s_words), source.table.shape[1]), np.float32)
+    t_vectors = np.empty((len(t_words), target.table.shape[1]), np.float32)
+    compose(s_words, source.rows, source.row_offsets, source.table, s_vectors)
+    compose(t_words, target.rows, target.row_offsets, target.table, t_vectors)
+    ratio = np.dot(t_vectors, s_vectors.T)  # (target words, source words)
+    for t in range(ratio.shape[0]):
+        for s in range(ratio.shape[1]):
+            ratio[t, s] = math.exp(min(ratio[t, s], np.float32(LARGEST)))
+    s_counts = _occurrences(source, pairs, s_places, len(s_words))
+    t_counts = _occurrences(target, pairs, t_places, len(t_words))
+    s_shares, t_shares = _shares(s_counts), _shares(t_counts)
+    weight = negatives / (len(pairs) - 1)
+    loss = tally.loss[group]
+    t_weights = _negative_weights(ratio, s_shares, t_counts, prior.null, weight, loss)
+    s_weights = _negative_weights(ratio.T.copy(), t_shares, s_counts, prior.null, weight, loss)
+    slope = np.dot(t_weights, s_shares.T) + np.dot(t_shares, s_weights.T)  # d loss / d score
+    for t in range(ratio.shape[0]):
+        for s in range(ratio.shape[1]):
+            slope[t, s] *= ratio[t, s]
+    s_start = t_start = 0
+    for pair in pairs:
+        n_source = source.offsets[pair + 1] - source.offsets[pair]
+        n_target = target.offsets[pair + 1] - target.offsets[pair]
+        s_own = s_places[s_start : s_start + n_source]
+        t_own = t_places[t_start : t_start + n_target]
+        _add_positive(ratio, slope, s_own, t_own, prior, tally, group)
+        s_start += n_source
+        t_start += n_target
+    _put(out_target, group, t_words, np.dot(slope, s_vectors))
+    _put(out_source, group, s_words, np.dot(slope.T.copy(), t_vectors))
+
+
+@kernel
+def _put(out: Gradient, group: int, words: Ints, values: Floats) -> None:
+    start = out.starts[group]
+    out.sizes[group] = len(words)
+    out.words[start : start + len(words)] = words
+    out.values[start : start + len(words)] = values
+
+
+@kernel
+def _add_positive(
+    ratio: Floats, slope: Floats, s_own: Ints, t_own: Ints, prior: Prior, tally: Tally, group: int
+) -> None:
+    """Add the gradient of log(1 + 1/a) of one pair's words, both directions drawn towards agreement."""
+    n_source, n_target = len(s_own), len(t_own)
+    forward = np.empty((n_target, n_source), np.float32)
+    backward = np.empty((n_source, n_target), np.float32)
+    for t in range(n_target):
+        for s in range(n_source):
+            forward[t, s] = backward[s, t] = ratio[t_own[t], s_own[s]]
+    t_posterior = np.empty_like(forward)
+    s_posterior = np.empty_like(backward)
+    t_scales = np.empty(n_target, np.float32)
+    s_scales = np.empty(n_source, np.float32)
+    explain(forward, prior, 0, t_posterior, t_scales, tally, group)
+    explain(backward, prior, 1, s_posterior, s_scales, tally, group)
+    for t in range(n_target):
+        for s in range(n_source):
+            agreed = math.sqrt(t_posterior[t, s] * s_posterior[s, t])
+            slope[t_own[t], s_own[s]] -= agreed / (1 + t_scales[t]) + agreed / (1 + s_scales[s])
+    for t in range(n_target):
+        tally.loss[group, 0] += math.log(1.0 + 1.0 / t_scales[t])
+    for s in range(n_source):
+        tally.loss[group, 0] += math.log(1.0 + 1.0 / s_scales[s])
+    tally.loss[group, 1] += n_target + n_source
+
+
+@kernel
+def gradients(
+    source: Side,
+    target: Side,
+    pairs: Longs,
+    bounds: Longs,
+    groups: Longs,
+    prior: Prior,
+    negatives: float,
+    tally: Tally,
+    out_source: Gradient,
+    out_target: Gradient,
+) -> None:
+    """Find the gradients of some groups of a batch; group g is pairs[bounds[g]:bounds[g + 1]]."""
+    for g in groups:
+        own = pairs[bounds[g] : bounds[g + 1]]
+        _group_gradient(source, target, own, prior, negatives, tally, g, out_source, out_target)
+
+
+@kernel
+def update(side: Side, gradient: Gradient, adam: Adam, rate: float, stamp: Longs, scratch: Floats) -> None:
+    """Apply Adam to the rows that a batch touched, and to no other; `stamp` is zero before and after."""
+    touched = np.empty(0, np.int64)
+    n = 0
+    for g in range(len(gradient.starts)):
+        for at in range(gradient.starts[g], gradient.starts[g] + gradient.sizes[g]):
+            first, last = side.row_offsets[gradient.words[at]], side.row_offsets[gradient.words[at] + 1]
+            weight = np.float32(1.0 / math.sqrt(max(last - first, 1)))
+            for place in range(first, last):
+                row = side.rows[place]
+                if stamp[row] == 0:
+                    if n == len(touched):
+                        longer = np.empty(2 * n + 1024, np.int64)
+                        longer[:n] = touched
+                        touched = longer
+                    touched[n] = row
+                    n += 1
+                    stamp[row] = 1
+                    scratch[row] = 0.0
+                for c in range(scratch.shape[1]):
+                    scratch[row, c] += weight * gradient.values[at, c]
+    for place in range(n):
+        row = touched[place]
+        stamp[row] = 0
+        _adam_row(side.table[row], scratch[row], adam, row, rate)
+
+
+@kernel
+def _adam_row(parameters: Floats, gradient: Floats, adam: Adam, row: int, rate: float) -> None:
+    adam.steps[row] += 1
+    steps = adam.steps[row]
+    square = np.float32(0.0)
+    for c in range(len(gradient)):
+        square += gradient[c] * gradient[c]
+    adam.second[row] = 0.99 * adam.second[row] + 0.01 * square / len(gradient)
+    deviation = math.sqrt(adam.second[row] / (1 - 0.99**steps)) + 1e-8
+    step = np.float32(rate / deviation / (1 - 0.9**steps))
+    for c in range(len(gradient)):
+        adam.first[row, c] = np.float32(0.9) * adam.first[row, c] + np.float32(0.1) * gradient[c]
+        parameters[c] -= step * adam.first[row, c]
+
+
+@kernel
+def _count(counts: Counts, source: int, target: int) -> Any:
+    """Look up the count of a pair of words."""
+    low, high = counts.offsets[target], counts.offsets[target + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if counts.sources[middle] < source:
+            low = middle + 1
+        else:
+            high = middle
+    if low < counts.offsets[target + 1] and counts.sources[low] == source:
+        return counts.values[low]
+    return np.float32(0.0)
+
+
+@kernel
+def _pick(tokens: Ints, vectors: Floats, unseen: Floats) -> Floats:
+    """Return the vectors of tokens; numbers beyond the words of training are those of unseen ones."""
+    picked = np.empty((len(tokens), vectors.shape[1]), np.float32)
+    for place in range(len(tokens)):
+        word = tokens[place]
+        picked[place] = vectors[word] if word < len(vectors) else unseen[word - len(vectors)]
+    return picked
+
+
+@kernel
+def _ratios(
+    s_tokens: Ints,
+    t_tokens: Ints,
+    s_vectors: Floats,
+    t_vectors: Floats,
+    counts: Counts,
+    totals: tuple[float, float],
+    own: Floats,
+) -> tuple[Floats, Floats]:
+    """Return both directions' emissions: counts of links, less the pair's own, and the vectors' opinion.
+
+    A word that training did not see has no counts: there the vectors decide alone.
+    """
+    n_source, n_target = len(s_tokens), len(t_tokens)
+    forward = np.dot(t_vectors, s_vectors.T)
+    backward = np.empty((n_source, n_target), np.float32)
+    strength = counts.strength
+    for t in range(n_target):
+        n_t = counts.target[t_tokens[t]] if t_tokens[t] < len(counts.target) else 0
+        for s in range(n_source):
+            ratio = math.exp(min(forward[t, s], np.float32(LARGEST)))
+            n_s = counts.source[s_tokens[s]] if s_tokens[s] < len(counts.source) else 0
+            if strength == 0.0 or n_t == 0 or n_s == 0:
+                forward[t, s] = backward[s, t] = ratio
+                continue
+            count = _count(counts, s_tokens[s], t_tokens[t])
+            if len(own):
+                count = max(count - own[s, t], 0.0)
+            forward[t, s] = (count * totals[1] / n_t + strength * ratio) / (n_s + strength)
+            backward[s, t] = (count * totals[0] / n_s + strength * ratio) / (n_t + strength)
+    return forward, backward
+
+
+@kernel
+def _emissions(
+    source: Words, target: Words, pair: int, counts: Counts, totals: tuple[float, float], own: Floats
+) -> Any:
+    s_tokens = source.tokens[source.offsets[pair] : source.offsets[pair + 1]]
+    t_tokens = target.tokens[target.offsets[pair] : target.offsets[pair + 1]]
+    s_vectors = _pick(s_tokens, source.vectors, source.unseen)
+    t_vectors = _pick(t_tokens, target.vectors, target.unseen)
+    return _ratios(s_tokens, t_tokens, s_vectors, t_vectors, counts, totals, own)
+
+
+@kernel
+def _totals(counts: Counts) -> tuple[float, float]:
+    return float(counts.source.sum()), float(counts.target.sum())
+
+
+@kernel
+def matrices(
+    source: Words, target: Words, pair: int, counts: Counts, prior: Prior, tally: Tally
+) -> tuple[Floats, Floats]:
+    """Return one pair's posteriors of both directions: (target, source) and (source, target)."""
+    nothing = np.empty((0, 0), np.float32)
+    forward, backward = _emissions(source, target, pair, counts, _totals(counts), nothing)
+    t_posterior = np.empty_like(forward)
+    s_posterior = np.empty_like(backward)
+    explain(forward, prior, 0, t_posterior, np.empty(len(forward), np.float32), tally, 0)
+    explain(backward, prior, 1, s_posterior, np.empty(len(backward), np.float32), tally, 0)
+    return t_posterior, s_posterior
+
+
+@kernel
+def posteriors(
+    source: Words,
+    target: Words,
+    pairs: Longs,
+    counts: Counts,
+    known: Cells,
+    prior: Prior,
+    floor: float,
+    tally: Tally,
+    group: int,
+    scores: Doubles,
+) -> Cells:
+    """Find the cells √(forward · backward) ≥ floor of some pairs.
+
+    What `known` says that the pairs added to the counts is left out. `scores` gets each pair's mean log ratio
+    a word, both ways.
+    """
+    totals = _totals(counts)
+    offsets = np.zeros(len(pairs) + 1, np.int64)
+    s_cells = np.empty(1024, np.int32)
+    t_cells = np.empty(1024, np.int32)
+    values = np.empty(1024, np.float32)
+    n = 0
+    for place in range(len(pairs)):
+        n_source = source.offsets[pairs[place] + 1] - source.offsets[pairs[place]]
+        n_target = target.offsets[pairs[place] + 1] - target.offsets[pairs[place]]
+        scores[place] = 0.0
+        offsets[place + 1] = n
+        if n_source == 0 or n_target == 0:
+            continue
+        own = _known_cells(known, place, n_source, n_target)
+        forward, backward = _emissions(source, target, pairs[place], counts, totals, own)
+        t_scales = np.empty(n_target, np.float32)
+        s_scales = np.empty(n_source, np.float32)
+        t_posterior = np.empty_like(forward)
+        explain(forward, prior, 0, t_posterior, t_scales, tally, group)
+        s_posterior = forward.reshape(n_source, n_target)  # the forward emissions have served: save the room
+        explain(backward, prior, 1, s_posterior, s_scales, tally, group)
+        for t in range(n_target):
+            scores[place] += math.log(t_scales[t])
+        for s in range(n_source):
+            scores[place] += math.log(s_scales[s])
+        scores[place] /= n_source + n_target
+        for s in range(n_source):
+            for t in range(n_target):
+                value = math.sqrt(t_posterior[t, s] * s_posterior[s, t])
+                if value >= floor:
+                    if n == len(values):
+                        s_cells = _longer(s_cells)
+                        t_cells = _longer(t_cells)
+                        values = _longer(values)
+                    s_cells[n] = s
+                    t_cells[n] = t
+                    values[n] = value
+                    n += 1
+        offsets[place + 1] = n
+    return Cells(offsets, s_cells[:n].copy(), t_cells[:n].copy(), values[:n].copy())
+
+
+@kernel
+def _longer(array: Any) -> Any:
+    longer = np.empty(2 * len(array), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+@kernel
+def _known_cells(known: Cells, place: int, n_source: int, n_target: int) -> Floats:
+    """Lay out the cells of one pair as a matrix; none where no cells are known."""
+    if len(known.offsets) == 0:
+        return np.empty((0, 0), np.float32)
+    own = np.zeros((n_source, n_target), np.float32)
+    for at in range(known.offsets[place], known.offsets[place + 1]):
+        own[known.source[at], known.target[at]] = known.values[at]
+    return own
+
+
+@kernel
+def add_counts(
+    source: Words,
+    target: Words,
+    pairs: Longs,
+    cells: Cells,
+    keys: Longs,
+    sums: Floats,
+    size: int,
+) -> tuple[Longs, Floats, int]:
+    """Add cells to a hash table of word pairs; return it, grown where needed, and its size."""
+    for place in range(len(pairs)):
+        pair = pairs[place]
+        for at in range(cells.offsets[place], cells.offsets[place + 1]):
+            s_word = np.int64(source.tokens[source.offsets[pair] + cells.source[at]])
+            t_word = np.int64(target.tokens[target.offsets[pair] + cells.target[at]])
+            slot = _slot(keys, (t_word << 32) | s_word)
+            if keys[slot] < 0:
+                keys[slot] = (t_word << 32) | s_word
+                size += 1
+            sums[slot] += cells.values[at]
+            if 2 * size > len(keys):
+                keys, sums = _grown(keys, sums)
+    return keys, sums, size
+
+
+@kernel
+def _slot(keys: Longs, key: int) -> Any:
+    mask = len(keys) - 1
+    mixed = key * np.int64(-7046029254386353131)
+    slot = (mixed ^ (mixed >> 32)) & mask
+    while keys[slot] >= 0 and keys[slot] != key:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@kernel
+def _grown(keys: Longs, sums: Floats) -> tuple[Longs, Floats]:
+    more_keys = np.full(2 * len(keys), -1, np.int64)
+    more_sums = np.zeros(2 * len(keys), np.float32)
+    for slot in range(len(keys)):
+        if keys[slot] >= 0:
+            place = _slot(more_keys, keys[slot])
+            more_keys[place] = keys[slot]
+            more_sums[place] = sums[slot]
+    return more_keys, more_sums

@@ -1,0 +1,336 @@
+"""How the default recipe learns: steps of Adam on a soft margin over groups, then passes of counting.
+
+`Learning` can stop after any event and go on from its arrays; threads do not change what comes out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from weft import kernels
+from weft.blas import one_blas_thread
+from weft.kernels import Adam, Cells, Counts, Floats, Gradient, Longs, Prior, Side, Tally, Words
+from weft.progress import Progress
+from weft.spelling import Spelling
+
+CLIP = 10  # jumps beyond it weigh alike
+BUCKETS = 16  # of the distance to the diagonal
+CHUNK = 2048  # pairs that one thread counts in a turn
+FLOOR = 0.01  # of a probability that is counted
+
+
+@dataclass(frozen=True)
+class DefaultConfig:
+    """Hold every setting of the recipe; what is None follows from the amount of text."""
+
+    lowercase: bool = True
+    dimensions: int = 128
+    lse_epochs: int | None = None
+    chain_epochs: int | None = None
+    count_passes: int = 2
+    rate: float = 0.02
+    group: int = 8
+    batch: int | None = None
+    null: float = 0.1
+    negatives: float = 1.0
+    strength: float = 3.0  # how many counts the vectors' opinion is worth
+    longest: int = 400  # words: longer sentences are aligned, but not learned from
+    threshold: float = 0.45
+
+    def for_text(self, pairs: int) -> DefaultConfig:
+        """Settle what follows from the number of pairs."""
+        lse, chained = (6, 2) if pairs < 10_000 else (3, 2) if pairs < 50_000 else (2, 1)
+        return replace(
+            self,
+            lse_epochs=lse if self.lse_epochs is None else self.lse_epochs,
+            chain_epochs=chained if self.chain_epochs is None else self.chain_epochs,
+            batch=(16 if pairs < 50_000 else 32) if self.batch is None else self.batch,
+        )
+
+
+class Text(NamedTuple):
+    """Hold one side of a text in numbers, and the spelling that gave them."""
+
+    spelling: Spelling
+    tokens: kernels.Ints
+    offsets: Longs
+
+
+class Learning:
+    """Learn tables, prior and counts from a text."""
+
+    def __init__(self, texts: Sequence[Text], config: DefaultConfig, *, seed: int, threads: int) -> None:
+        lengths = np.array([np.diff(text.offsets) for text in texts])
+        self.pairs = np.flatnonzero((lengths.min(0) > 0) & (lengths.max(0) <= config.longest))
+        self.config = config.for_text(len(self.pairs))
+        self.seed = seed
+        self.threads = threads
+        self.texts = texts
+        generator = np.random.default_rng(seed)
+        self.sides = [
+            Side(text.tokens, text.offsets, *text.spelling.rows(), _first_table(text, config, generator))
+            for text in texts
+        ]
+        self.adams = [_adam(side.table) for side in self.sides]
+        self.prior = first_prior(config.null)
+        self.tally = new_tally(1)
+        self.counts = no_counts([text.spelling for text in texts])
+        self.cells: list[Cells] = []
+        self.steps = 0
+        self.passes = 0
+        self.record: list[dict[str, Any]] = []
+
+    def run(self) -> Iterator[Progress]:
+        """Learn on from where it stands, telling how far it is; done when the iterator ends."""
+        with ThreadPoolExecutor(self.threads) as pool, one_blas_thread():
+            yield from self._descend(pool)
+            yield from self._count(pool)
+
+    def _descend(self, pool: ThreadPoolExecutor) -> Iterator[Progress]:
+        """Minimise the soft margin by Adam: epochs of lse, then of chain, the rate falling to nothing."""
+        config = self.config
+        assert config.lse_epochs is not None and config.chain_epochs is not None and config.batch is not None
+        batches = math.ceil(len(self.pairs) / config.batch)
+        total = (config.lse_epochs + config.chain_epochs) * batches
+        stepper = _Stepper(self.sides, self.adams, config, pool, self.threads)
+        order = self.pairs
+        while self.steps < total:
+            epoch, batch = divmod(self.steps, batches)
+            if batch == 0 or order is self.pairs:
+                order = np.random.default_rng([self.seed, epoch]).permutation(self.pairs)
+            self.prior = self.prior._replace(chained=epoch >= config.lse_epochs)
+            own = order[batch * config.batch : (batch + 1) * config.batch]
+            rate = config.rate * (1 - self.steps / total)
+            _add(self.tally, stepper.step(own, self.prior, rate))
+            self.steps += 1
+            loss = float(self.tally.loss[0, 0] / self.tally.loss[0, 1])
+            phase = "chain" if self.prior.chained else "lse"
+            if batch + 1 == batches:
+                self._settle(phase, loss=loss)
+            yield Progress(self.steps, total, phase, loss)
+
+    def _settle(self, phase: str, **facts: float) -> None:
+        """Set the prior by what was tallied, and begin a new tally."""
+        self.prior = _updated(self.prior, self.tally)
+        self.tally = new_tally(1)
+        self.record.append({"phase": phase, **facts})
+
+    def _count(self, pool: ThreadPoolExecutor) -> Iterator[Progress]:
+        """Count expected links over the text, each pass from the counts of the last less the pair's own."""
+        if self.passes == self.config.count_passes:
+            return
+        source, target = self._words()
+        chunks = [self.pairs[start : start + CHUNK] for start in range(0, len(self.pairs), CHUNK)]
+        if not self.cells:
+            self.cells = [no_cells()] * len(chunks)
+        total = self.config.count_passes * len(chunks)
+        while self.passes < self.config.count_passes:
+            tally = new_tally(len(chunks))
+
+            def work(chunk: int, tally: Tally = tally) -> Cells:
+                own, known, scores = chunks[chunk], self.cells[chunk], np.empty(len(chunks[chunk]))
+                found: Cells = kernels.posteriors(
+                    source, target, own, self.counts, known, self.prior, FLOOR, tally, chunk, scores
+                )
+                return found
+
+            fresh = []
+            table = (np.full(1 << 12, -1, np.int64), np.zeros(1 << 12, np.float32), 0)
+            for own, found in zip(chunks, pool.map(work, range(len(chunks))), strict=True):
+                table = kernels.add_counts(source, target, own, found, *table)
+                fresh.append(found)
+                yield Progress(self.passes * len(chunks) + len(fresh), total, "count")
+            self.cells = fresh
+            self.counts = _sorted_counts(self.counts, *table[:2], self.config.strength)
+            self.passes += 1
+            _add(self.tally, tally)
+            self._settle("count", entries=len(self.counts.values))
+
+    def _words(self) -> list[Words]:
+        none = np.empty((0, self.config.dimensions), np.float32)
+        return [
+            Words(side.tokens, side.offsets, word_vectors(text.spelling, side.table), none)
+            for text, side in zip(self.texts, self.sides, strict=True)
+        ]
+
+    def arrays(self) -> dict[str, Any]:
+        """Return everything that `restore` needs, as arrays."""
+        arrays: dict[str, Any] = {f"prior.{name}": getattr(self.prior, name) for name in _PRIOR}
+        for name, side, adam in zip(("source", "target"), self.sides, self.adams, strict=True):
+            arrays[f"{name}.table"] = side.table
+            arrays |= {f"{name}.{field}": value for field, value in zip(Adam._fields, adam, strict=True)}
+        arrays |= {f"tally.{name}": value for name, value in zip(Tally._fields, self.tally, strict=True)}
+        arrays |= {f"counts.{name}": getattr(self.counts, name) for name in _COUNTS}
+        for number, cells in enumerate(self.cells):
+            arrays |= {f"cells.{number}.{f}": value for f, value in zip(Cells._fields, cells, strict=True)}
+        return arrays | {"progress": np.array([self.steps, self.passes])}
+
+    def restore(self, arrays: Mapping[str, Any], record: list[dict[str, Any]]) -> None:
+        """Go back to where `arrays` was called."""
+        self.steps, self.passes = (int(number) for number in arrays["progress"])
+        self.record = record
+        self.prior = self.prior._replace(**{name: arrays[f"prior.{name}"] for name in _PRIOR})
+        self.prior = self.prior._replace(chained=self.passes > 0 or self._descended())
+        for name, side, adam in zip(("source", "target"), self.sides, self.adams, strict=True):
+            side.table[:] = arrays[f"{name}.table"]
+            for field in Adam._fields:
+                getattr(adam, field)[:] = arrays[f"{name}.{field}"]
+        self.tally = Tally(*(arrays[f"tally.{name}"] for name in Tally._fields))
+        strength = self.config.strength if self.passes else 0.0
+        self.counts = self.counts._replace(
+            **{name: arrays[f"counts.{name}"] for name in _COUNTS}, strength=strength
+        )
+        number = 0
+        self.cells = []
+        while f"cells.{number}.offsets" in arrays:
+            self.cells.append(Cells(*(arrays[f"cells.{number}.{field}"] for field in Cells._fields)))
+            number += 1
+
+    def _descended(self) -> bool:
+        assert self.config.lse_epochs is not None and self.config.batch is not None
+        return self.steps > self.config.lse_epochs * math.ceil(len(self.pairs) / self.config.batch)
+
+
+_PRIOR = ("jumps", "starts", "diagonals")
+_COUNTS = ("offsets", "sources", "values")
+
+
+class _Stepper:
+    """Take steps of Adam on both sides' tables, the groups of a batch shared among threads."""
+
+    def __init__(
+        self,
+        sides: Sequence[Side],
+        adams: Sequence[Adam],
+        config: DefaultConfig,
+        pool: ThreadPoolExecutor,
+        threads: int,
+    ) -> None:
+        self.sides = sides
+        self.adams = adams
+        self.config = config
+        self.pool = pool
+        self.threads = threads
+        self.stamps = [np.zeros(len(side.table), np.int64) for side in sides]
+        self.scratch = [np.empty_like(side.table) for side in sides]
+
+    def step(self, pairs: Longs, prior: Prior, rate: float) -> Tally:
+        """Learn from one batch."""
+        bounds = _group_bounds(len(pairs), self.config.group)
+        groups = np.arange(len(bounds) - 1)
+        tally = new_tally(len(groups))
+        gradients = [_gradient(side, pairs, bounds) for side in self.sides]
+
+        def find(own: Longs) -> None:
+            kernels.gradients(
+                *self.sides, pairs, bounds, own, prior, self.config.negatives, tally, *gradients
+            )
+
+        def apply(n: int) -> None:
+            kernels.update(self.sides[n], gradients[n], self.adams[n], rate, self.stamps[n], self.scratch[n])
+
+        self._share(find, [groups[first :: self.threads] for first in range(min(self.threads, len(groups)))])
+        self._share(apply, [0, 1])
+        return tally
+
+    def _share(self, work: Callable[[Any], None], parts: Sequence[Any]) -> None:
+        if self.threads == 1:
+            for part in parts:
+                work(part)
+            return
+        others = [self.pool.submit(work, part) for part in parts[1:]]
+        work(parts[0])
+        for other in others:
+            other.result()
+
+
+def _first_table(text: Text, config: DefaultConfig, generator: np.random.Generator) -> Floats:
+    table = generator.standard_normal((text.spelling.size, config.dimensions), np.float32)
+    return table * np.float32(0.1 / math.sqrt(config.dimensions))
+
+
+def first_prior(null: float) -> Prior:
+    """Expect small jumps forwards, and the diagonal."""
+    jumps = np.exp(-0.3 * np.abs(np.arange(-CLIP, CLIP + 1) - 1))
+    starts = np.exp(-0.3 * np.arange(CLIP + 1))
+    diagonals = np.exp(-4.0 * np.arange(BUCKETS) / BUCKETS)
+    both = (np.stack([weights, weights]).astype(np.float32) for weights in (jumps, starts, diagonals))
+    return Prior(null, False, *both)
+
+
+def new_tally(groups: int) -> Tally:
+    """Make a tally for so many groups, each at zero."""
+    jumps, starts, diagonals = (np.zeros((groups, 2, 2, size)) for size in (2 * CLIP + 1, CLIP + 1, BUCKETS))
+    return Tally(jumps, starts, diagonals, np.zeros((groups, 2)))
+
+
+def _add(total: Tally, tally: Tally) -> None:
+    for own, added in zip(total, tally, strict=True):
+        own[0] += added.sum(0)
+
+
+def _updated(prior: Prior, tally: Tally) -> Prior:
+    """Set each weight to how often it was taken, of all the times that it could have been."""
+
+    def weights(counts: kernels.Doubles) -> Floats:
+        fresh = (counts[0, :, 0] + 1) / (counts[0, :, 1] + 1)
+        floored: Floats = np.maximum(fresh / fresh.max(1, keepdims=True), 1e-3).astype(np.float32)
+        return floored
+
+    if prior.chained:
+        return prior._replace(jumps=weights(tally.jumps), starts=weights(tally.starts))
+    return prior._replace(diagonals=weights(tally.diagonals))
+
+
+def _adam(table: Floats) -> Adam:
+    rows = len(table)
+    return Adam(np.zeros_like(table), np.zeros(rows, np.float32), np.zeros(rows, np.int64))
+
+
+def _group_bounds(pairs: int, group: int) -> Longs:
+    """Cut a batch into groups; a last pair that would stand alone joins the group before it."""
+    bounds = np.arange(0, pairs, group)
+    if len(bounds) > 1 and pairs - bounds[-1] == 1:
+        bounds = bounds[:-1]
+    return np.append(bounds, pairs)
+
+
+def _gradient(side: Side, pairs: Longs, bounds: Longs) -> Gradient:
+    ends = np.concatenate([[0], np.cumsum(side.offsets[pairs + 1] - side.offsets[pairs])])
+    starts = ends[bounds[:-1]]
+    values = np.empty((ends[-1], side.table.shape[1]), np.float32)
+    return Gradient(starts, np.zeros_like(starts), np.empty(ends[-1], np.int32), values)
+
+
+def no_cells() -> Cells:
+    """Make cells of which nothing is known."""
+    ints = np.empty(0, np.int32)
+    return Cells(np.empty(0, np.int64), ints, ints, np.empty(0, np.float32))
+
+
+def no_counts(spellings: Sequence[Spelling]) -> Counts:
+    """Make counts that leave every decision to the vectors."""
+    source, target = (spelling.counts for spelling in spellings)
+    offsets = np.zeros(len(target) + 1, np.int64)
+    return Counts(offsets, np.empty(0, np.int32), np.empty(0, np.float32), source, target, 0.0)
+
+
+def _sorted_counts(counts: Counts, keys: Longs, sums: Floats, strength: float) -> Counts:
+    taken = np.flatnonzero(keys >= 0)
+    taken = taken[np.argsort(keys[taken])]
+    offsets = np.searchsorted(keys[taken] >> 32, np.arange(len(counts.offsets)))
+    sources = (keys[taken] & 0xFFFFFFFF).astype(np.int32)
+    return counts._replace(offsets=offsets, sources=sources, values=sums[taken], strength=strength)
+
+
+def word_vectors(spelling: Spelling, table: Floats) -> Floats:
+    """Return the vector of each word."""
+    vectors = np.empty((len(spelling.words), table.shape[1]), np.float32)
+    kernels.compose(np.arange(len(vectors), dtype=np.int32), *spelling.rows(), table, vectors)
+    return vectors
