@@ -1,4 +1,4 @@
-"""The whole recipe on the embedded sample: it learns, keeps what it learned, and depends on the pair alone."""
+"""The whole recipe on the embedded sample: it learns, keeps what it learned, and sees one pair at a time."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_damaged_models_are_refused(recipe: PaperRecipe, tmp_path: Path) -> None
     with pytest.raises(ModelError, match=r"backward.safetensors"):
         PaperRecipe.load(tmp_path)
     (tmp_path / "paper.json").write_text(
-        '{"config": {"unheard": 1}, "seed": 1, "record": []}', encoding="utf-8"
+        '{"config": {"unheard": 1}, "seed": 1, "text": [], "record": []}', encoding="utf-8"
     )
     with pytest.raises(ModelError, match="no setting unheard"):
         PaperRecipe.load(tmp_path)

@@ -19,11 +19,11 @@ from weft.training import TrainingConfig, loss, train, trainable
 SMALL = ModelConfig(hidden=16, output=16, words=8, distance=4, buckets=4)
 
 
-def sample_texts(pairs: int) -> tuple[list[Inventory], list[EncodedText]]:
+def sample_texts(pairs: int) -> tuple[tuple[Inventory, Inventory], tuple[EncodedText, EncodedText]]:
     drawn = list(sample.generate(pairs))
-    sides = [[pair.source for pair in drawn], [pair.target for pair in drawn]]
-    inventories = [Inventory.of(side, FeatureConfig(), SideConfig()) for side in sides]
-    return inventories, [own.encode(side) for own, side in zip(inventories, sides, strict=True)]
+    ahead, back = [pair.source for pair in drawn], [pair.target for pair in drawn]
+    source, target = (Inventory.of(side, FeatureConfig(), SideConfig()) for side in (ahead, back))
+    return (source, target), (source.encode(ahead), target.encode(back))
 
 
 def trained(config: TrainingConfig, *, seed: int = 1, pairs: int = 60) -> tuple[Network, list[float]]:

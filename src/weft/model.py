@@ -223,6 +223,17 @@ class Network(nn.Module):
         """Compute the word part of the source's first layer: A."""
         return self.source.first(self.source.look_up(sentences))  # (pairs, k2//2 + source + k2//2, hidden)
 
+    def source_vectors(self, sentences: Sentences) -> Tensor:
+        """Return net_f of every source window, as if on the diagonal."""
+        near = (self.distance[0] @ self.m1_distance).sum(0)  # (hidden)
+        spans = self.source.spans(self.encode_source(sentences) + near)
+        return spans @ self.source.m2 + self.source.b2  # (sentences, length, output)
+
+    def target_vectors(self, sentences: Sentences) -> Tensor:
+        """Return net_e of every target window."""
+        spans = self.target.spans(self.target.first(self.target.look_up(sentences)))
+        return spans @ self.target.m2 + self.target.b2  # (sentences, length, output)
+
     def scores(self, source: Sentences, words: TargetWords) -> Tensor:
         """Return s for each source and target word of each pair."""
         encoded = self.encode_source(source)

@@ -104,12 +104,14 @@ class PaperRecipe:
         self.inventories: tuple[Inventory, Inventory] | None = None
         self.directions: list[Direction] = []
         self.record: list[dict[str, Any]] = []
+        self.text: list[str] = []  # the files it learned from
         self._taggers: list[Tagger | None] | None = None
 
     def fit(self, bitext: Iterable[SentencePair]) -> Iterator[Progress]:
         """Learn both directions from the pairs, telling how far it is; done when the iterator ends."""
         self._set_threads()
         sides = _sentences(bitext)
+        self.text = list(getattr(bitext, "names", ()))
         features = self.config.features
         own = (features.source, features.target)
         taggers = self._load_taggers()
@@ -189,7 +191,12 @@ class PaperRecipe:
                 {key: value.contiguous().cpu() for key, value in tensors.items()},
                 directory / f"{name}.safetensors",
             )
-        about = {"config": to_mapping(self.config), "seed": self.seed, "record": self.record}
+        about = {
+            "config": to_mapping(self.config),
+            "seed": self.seed,
+            "text": self.text,
+            "record": self.record,
+        }
         text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
         (directory / "paper.json").write_text(text, encoding="utf-8", newline="\n")
 
@@ -201,7 +208,7 @@ class PaperRecipe:
             recipe = cls(
                 from_mapping(PaperConfig, about["config"]), seed=about["seed"], threads=threads, device=device
             )
-            recipe.record = about["record"]
+            recipe.text, recipe.record = about["text"], about["record"]
         except (OSError, ValueError, KeyError, TypeError, UsageError) as error:
             raise ModelError(f"{directory}: paper.json cannot be used: {error}") from error
         features = recipe.config.features

@@ -23,6 +23,7 @@ VERBS = {
     "lexicon": "make a dictionary of words from text and links",
     "phrases": "make a Moses phrase table from text and links",
     "view": "draw links: a page for the browser, a picture, a grid for the terminal",
+    "neighbors": "list what a model of the paper's recipe puts close to a source window",
     "demo": "show the whole job on the embedded sample",
 }
 
