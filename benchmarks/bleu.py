@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib
 import json
 import lzma
 import os
@@ -48,8 +47,9 @@ def weft_links(recipe: str) -> Callable[[Bitext], Iterator[Alignment]]:
     """Give the function that trains weft on a text by the named recipe and aligns it."""
 
     def links(text: Bitext) -> Iterator[Alignment]:
-        aligner = importlib.import_module("weft").Aligner(recipe=recipe, seed=1)
-        return iter(aligner.fit(text).align(text))
+        from weft.aligner import Aligner  # here, because it brings PyTorch
+
+        return Aligner(recipe, seed=1).fit(text).align(text)
 
     return links
 
@@ -210,7 +210,7 @@ class Experiment:
                 rounds=self.rounds,
                 seed=seed,
             )
-            record = {"weights": weights.tolist(), "bleu_on_lists": history}
+            record = {"weights": weights.tolist(), "bleu": history}
             (directory / "tuning.json").write_text(json.dumps(record), encoding="utf-8")
             lines = system.translate(read_lines(self.text / "mt-test.en"), weights)
             (directory / "output").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

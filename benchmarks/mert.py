@@ -101,34 +101,43 @@ def tune(
     rounds: int = 10,
     seed: int = 1,
 ) -> tuple[Floats, list[float]]:
-    """Search the weights that give the best BLEU; return them, and the BLEU on the lists after each round.
+    """Search the weights whose translations have the best BLEU; return them, and the BLEU of each round.
 
-    Weights at `fixed` places keep their value. Stops when a round brings no new candidate or moves nothing.
+    Weights at `fixed` places keep their value. Each round decodes with weights chosen on the lists so far;
+    of all weights that were decoded with, the best are kept. Stops when nothing new comes.
     """
     generator = np.random.default_rng(seed)
     weights = np.array(start, dtype=np.float64)
     free = [place for place in range(len(weights)) if place not in fixed]
+    scale = np.abs(weights[free]).sum()
     pool = Pool(references)
-    history: list[float] = []
-    for _ in range(rounds):
-        if pool.add(decode(weights)) == 0:
+    tried: list[tuple[float, Floats]] = []
+    while True:
+        lists = decode(weights)
+        tried.append((_first_best(lists, references), weights))
+        if pool.add(lists) == 0 or len(tried) > rounds:
             break
-        lists = pool.lists()
-        starts = [weights]
-        for _ in range(RESTARTS):
-            other = weights.copy()
-            other[free] = generator.uniform(0, 1, len(free)) * np.abs(weights[free]).max()
-            starts.append(other)
-        found = [optimize(lists, first, free, generator) for first in starts]
-        best, score = max(found, key=lambda result: result[1])
-        history.append(score)
+        starts = [weights, *(weights_like(weights, free, generator) for _ in range(RESTARTS))]
+        found = [optimize(pool.lists(), first, free, generator) for first in starts]
+        weights = max(found, key=lambda result: result[1])[0]
         # Only ratios matter: one scale keeps the decoder's pruning comparable from round to round.
-        best[free] *= np.abs(np.array(start)[free]).sum() / np.abs(best[free]).sum()
-        moved = np.abs(best - weights).max()
-        weights = best
-        if moved < 1e-4:
-            break
-    return weights, history
+        weights[free] *= scale / np.abs(weights[free]).sum()
+    return max(tried, key=lambda result: result[0])[1], [score for score, _ in tried]
+
+
+def _first_best(lists: Sequence[Sequence[Candidate]], references: Sequence[Sequence[str]]) -> float:
+    counts = [
+        statistics(candidates[0].words if candidates else (), reference)
+        for candidates, reference in zip(lists, references, strict=True)
+    ]
+    return float(bleu(np.asarray(np.sum(counts, axis=0))))
+
+
+def weights_like(weights: Floats, free: Sequence[int], generator: np.random.Generator) -> Floats:
+    """Draw weights to start from anew: none negative, none above the greatest."""
+    other = weights.copy()
+    other[list(free)] = generator.uniform(0, np.abs(weights[list(free)]).max(), len(free))
+    return other
 
 
 def optimize(

@@ -110,16 +110,15 @@ def test_tuning_finds_the_feature_that_tells_good_from_bad() -> None:
         for reference in references:
             worse = [*reference[1:], "x"]
             noise = generator.normal(size=2).round(3)
-            lists.append(
-                [
-                    Candidate(tuple(reference), (-1.0, float(noise[0]), 5.0)),
-                    Candidate(tuple(worse), (1.0, float(noise[1]), 5.0)),
-                ]
-            )
+            candidates = [
+                Candidate(tuple(reference), (-1.0, float(noise[0]), 5.0)),
+                Candidate(tuple(worse), (1.0, float(noise[1]), 5.0)),
+            ]
+            lists.append(sorted(candidates, key=lambda item: -float(np.dot(item.features, weights))))
         return lists
 
     weights, history = mert.tune(decode, references, [1.0, 1.0, 0.25], fixed=[2], rounds=3, seed=1)
-    assert history[-1] == pytest.approx(1.0)
+    assert history[0] < 0.9 and max(history) == pytest.approx(1.0)
     assert weights[0] < 0
     assert weights[2] == 0.25
 
