@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 import tempfile
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -341,6 +342,22 @@ def test_more_runs_than_are_merged_at_a_time(tmp_path: Path) -> None:
         counts.add(key)
     assert len(list(tmp_path.iterdir())) == 600
     assert list(counts) == sorted(Counter(keys).items())
+
+
+def test_memory_stays_within_its_bound(tmp_path: Path) -> None:
+    bound = 1 << 20
+    counts = SortedCounts(tmp_path, memory=bound)
+    tracemalloc.start()
+    try:
+        for number in range(20_000):
+            counts.add(f"phrase {number * 7919 % 20_000} ||| phrase")
+        assert sum(1 for _ in counts) == 20_000
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    buffers = len(list(tmp_path.iterdir())) * 100_000  # of the files that are read side by side
+    assert peak < bound + buffers
+    assert buffers > bound / 2  # many runs: all keys together are far beyond the bound
 
 
 def test_nothing_is_left_of_a_run_that_fails(tmp_path: Path) -> None:

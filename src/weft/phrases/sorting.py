@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 
 FAN_IN = 64  # runs merged at a time: far below any system's limit of open files
-_ENTRY_BYTES = 150  # a dictionary's own cost of one string and its count, roughly
+_ENTRY_BYTES = 250  # what a dictionary takes for a string and its count, and sorting them, roughly
 
 
 class SortedCounts:

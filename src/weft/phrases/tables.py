@@ -108,15 +108,16 @@ def write_phrase_tables(
             summary.unwritable = write_table(lexicon.by_source(Pruning(null=True)), stream)
         with (partial / _E2F).open("w", encoding="utf-8", newline="\n") as stream:
             write_table((e.inverse() for e in lexicon.by_target(Pruning(null=True))), stream)
-        by_source = SortedCounts(work, memory=options.memory)
+        memory = options.memory // 2  # never more than two sorts at a time
+        by_source = SortedCounts(work, memory=memory)
         for _, source, target, alignment in _sentences(pairs, alignments, options, names):
             summary.sentence_pairs += 1
             summary.extracted += _extract(source, target, alignment, by_source, options.max_length)
-        by_target = SortedCounts(work, memory=options.memory // 2)
+        by_target = SortedCounts(work, memory=memory)
         with compressed(partial / _COUNTS) as counts, compressed(partial / _REORDERING) as table:
             summary.phrase_pairs = _score(by_source, by_target, lexicon, (counts, table))
         by_source.clear()
-        lines = _by_source_again(by_target, SortedCounts(work, memory=options.memory // 2))
+        lines = _by_source_again(by_target, SortedCounts(work, memory=memory))
         with compressed(partial / _PHRASES) as stream:
             stream.writelines(lines)
         shutil.rmtree(work)
@@ -136,8 +137,9 @@ def _sentences(
         if options.escape:
             source, target = tuple(map(escape, source)), tuple(map(escape, target))
         elif "|||" in source or "|||" in target:
+            side = "source" if "|||" in source else "target"
             raise InputError(
-                "the word ||| would break the columns of a phrase table; "
+                f"the word ||| on the {side} side would break the columns of a phrase table; "
                 "remove it, or give --escape to write words as Moses' tokenizer does",
                 file=names[0],
                 line=line,
