@@ -174,12 +174,16 @@ class Experiment:
             if self.moses is not None:
                 self.moses.train_language_model(text, directory / "lm.arpa")
             else:
-                from thot_system import write_language_model
+                from thot_system import tune_language_model, write_language_model
 
                 write_language_model((line.split() for line in read_lines(text)), directory / "lm")
+                held = [line.split() for line in read_lines(self.text / "mt-tune.fr")]
+                say(
+                    f"language model: perplexity {tune_language_model(directory / 'lm', held):.1f} on mt-tune"
+                )
 
         kind = "thot" if self.moses is None else f"kenlm of {self.moses.directory}, order {self.moses.order}"
-        made = self.cache.step("language-model", {"text": text, "kind": kind}, make)
+        made = self.cache.step("language-model", {"text": text, "kind": kind, "tuned": True}, make)
         return made / ("lm" if self.moses is None else "lm.arpa")
 
     def translations(self, links: Path) -> list[Path]:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from thot.alignment import AlignmentModelType, IncrIbm1AlignmentModel
+from thot.common import NGramLanguageModel
 from thot.translation import SmtDecoder, SmtModel
 
 from mert import Candidate, Floats
@@ -29,6 +30,7 @@ from weft.lexicon import Entry, Lexicon, Pruning
 
 START = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0)
 FIXED = (7,)  # the same for all translations of a sentence
+MIXTURES = (0.05, 0.2, 0.5, 0.8, 0.95)  # weights tried in the language model
 TABLE_LIMIT = 20  # translations kept for each source phrase, as in Moses
 MIXTURE = 0.7  # share of the phrase counts, beside the lexical model, in each direction
 
@@ -40,8 +42,11 @@ def write_language_model(sentences: Iterable[Sequence[str]], prefix: Path, *, or
     with open(f"{prefix}.wp", "w", encoding="utf-8", newline="\n") as lines:
         for sentence in sentences:
             lines.write(" ".join(sentence) + "\n")
-            words = ["<s>", *(word if word in known else "<unk>" for word in sentence), "</s>"]
-            known.update(sentence)
+            words = ["<s>"]
+            for word in sentence:
+                words.append(word if word in known else "<unk>")
+                known.add(word)
+            words.append("</s>")
             for length in range(1, order + 1):
                 counts.update(tuple(words[at : at + length]) for at in range(len(words) - length + 1))
     total = sum(count for ngram, count in counts.items() if len(ngram) == 1)
@@ -49,8 +54,38 @@ def write_language_model(sentences: Iterable[Sequence[str]], prefix: Path, *, or
         for ngram in sorted(counts, key=lambda ngram: (len(ngram), ngram)):
             history = total if len(ngram) == 1 else counts[ngram[:-1]]
             stream.write(f"{' '.join(ngram)} {history} {counts[ngram]}\n")
-    weights = " ".join(["0.5"] * (3 * order))
-    Path(f"{prefix}.weights").write_text(f"{order} 3 10 {weights}\n", encoding="utf-8")
+    _write_mixture(prefix, [0.5] * (3 * order))
+
+
+def tune_language_model(prefix: Path, sentences: Sequence[Sequence[str]]) -> float:
+    """Choose the weights that mix n-grams of all lengths, one after the other; return the perplexity."""
+    mixture = [float(word) for word in Path(f"{prefix}.weights").read_text(encoding="utf-8").split()[3:]]
+    tried: dict[tuple[float, ...], float] = {}
+    for place in range(len(mixture)):
+        others = [[*mixture[:place], value, *mixture[place + 1 :]] for value in MIXTURES]
+        for other in others:
+            if tuple(other) not in tried:
+                _write_mixture(prefix, other)
+                tried[tuple(other)] = perplexity(prefix, sentences)
+        mixture = min(others, key=lambda other: tried[tuple(other)])
+    _write_mixture(prefix, mixture)
+    return tried[tuple(mixture)]
+
+
+def perplexity(prefix: Path, sentences: Sequence[Sequence[str]]) -> float:
+    """Compute the perplexity of a language model, sentence ends counted."""
+    model = NGramLanguageModel()
+    if not model.load(os.fspath(prefix)):
+        raise OSError(f"{prefix}: thot cannot load the language model")
+    logarithm = sum(model.get_sentence_log_probability(list(sentence)) for sentence in sentences)
+    model.clear()
+    return float(10 ** (-logarithm / sum(len(sentence) + 1 for sentence in sentences)))
+
+
+def _write_mixture(prefix: Path, weights: Sequence[float]) -> None:
+    # Order, number of count classes, size of a class; then a weight for each order and class.
+    text = f"{len(weights) // 3} 3 10 {' '.join(map(str, weights))}\n"
+    Path(f"{prefix}.weights").write_text(text, encoding="utf-8")
 
 
 def write_translation_model(

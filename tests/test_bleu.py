@@ -192,6 +192,23 @@ def test_thot_learns_a_toy_language(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert json.loads((tmp_path / "report.json").read_text())["systems"] == report["systems"]
 
 
+def test_the_language_model_is_tuned_to_the_text(tmp_path: Path) -> None:
+    from thot_system import perplexity, tune_language_model, write_language_model
+
+    text = [pair[1].split() for pair in toy_pairs(200, seed=5)]
+    write_language_model(text, tmp_path / "lm", order=2)
+    lines = (tmp_path / "lm").read_text().splitlines()
+    total = sum(len(sentence) + 2 for sentence in text)
+    assert f"<s> {total} 200" in lines and f"<unk> {total} {len(WORDS)}" in lines
+    held = [pair[1].split() for pair in toy_pairs(50, seed=6)]
+    before = perplexity(tmp_path / "lm", held)
+    after = tune_language_model(tmp_path / "lm", held)
+    assert after < before
+    assert perplexity(tmp_path / "lm", held) == pytest.approx(after)
+    # Seven words as likely as one another, and an end after two to six of them: below ten by far.
+    assert 5 < after < 10
+
+
 STAND_IN = """\
 #!{python}
 import json, pathlib, sys
