@@ -174,6 +174,22 @@ def test_without_diagonal_places_do_not_matter() -> None:
     assert torch.equal(net.scores(own, words), net.scores(own, moved))
 
 
+def test_windows_begin_as_their_centres() -> None:
+    wide = network(kernels(3, 3))
+    single = wide.of_single_words().double()
+    assert single.config.source_k1 == single.config.target_k2 == 1
+    with torch.no_grad():
+        single.target.b2.add_(1.0)
+    wide.begin_from(single)
+    with torch.no_grad():
+        for spans in wide._spans_of_windows():
+            spans[0] = spans[-1] = 0.0
+    _, _, source, target = texts()
+    own, other = padded(source, np.arange(3)), padded(target, np.arange(3))
+    ours = wide.scores(own, wide.encode_target(other))
+    assert torch.allclose(ours, single.scores(own, single.encode_target(other)))
+
+
 def test_even_kernels_fail() -> None:
     with pytest.raises(UsageError, match="odd"):
         kernels(2, 1)

@@ -156,6 +156,7 @@ def test_tags_classes_characters_and_wide_kernels() -> None:
         "model.source_k1=3",
         "model.source_k2=3",
         "initial.words=pca",
+        "training.word_epochs=1",
         "training.epochs=1",
         text=tagged,
     )

@@ -48,7 +48,8 @@ def test_the_loss_is_equation_3() -> None:
         for t, there in enumerate([*present.mask[pair].tolist(), *absent.mask[pair].tolist()]):
             if there:
                 total = math.log(sum(math.exp(value) for value in scores[pair, :length, t].tolist()))
-                expected += math.log(1 + math.exp(-total if t < first else total))
+                weight = 0.5 if first <= t < 3 * first else 1.0  # of the words of two negative sentences
+                expected += weight * math.log(1 + math.exp(-total if t < first else total))
     assert float(loss(network, batch, aggregation("lse")).detach()) == pytest.approx(expected / 5)
 
 

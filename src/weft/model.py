@@ -16,7 +16,8 @@ multiplied with all target words at once, and the bucket picked afterwards.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -150,6 +151,7 @@ class Network(nn.Module):
     def __init__(self, source: Inventory, target: Inventory, config: ModelConfig, *, seed: int) -> None:
         super().__init__()
         self.config = config
+        self._inventories = (source, target)
         self.source = Encoder(source, config, config.source_k1, config.source_k2)
         self.target = Encoder(target, config, config.target_k1, config.target_k2)
         buckets = config.buckets if config.diagonal else 1
@@ -168,12 +170,37 @@ class Network(nn.Module):
                 rows = parameter.shape[-1] if kind[0] == "b" else parameter.shape[-2]
                 scale = 1.0 if kind in {"weight", "distance"} else 1 / math.sqrt(rows)
                 parameter.copy_(torch.empty(parameter.shape).uniform_(-scale, scale, generator=random))
-            for encoder in (self.source, self.target):
-                for matrix, width in ((encoder.m1, encoder.k1), (encoder.m2, encoder.k2)):
-                    spans = matrix.view(width, -1, matrix.shape[1])
-                    centre = spans[width // 2] * math.sqrt(width)
-                    spans.mul_(OFF_CENTRE)
-                    spans[width // 2] = centre
+            for spans in self._spans_of_windows():
+                centre = spans[len(spans) // 2] * math.sqrt(len(spans))
+                spans.mul_(OFF_CENTRE)
+                spans[len(spans) // 2] = centre
+
+    def _spans_of_windows(self) -> list[Tensor]:
+        """Return the matrices that see several words as (k, …), the part of each word by itself."""
+        parts = [self.m1_distance.detach()]
+        for encoder in (self.source, self.target):
+            parts.append(encoder.m1.detach().view(encoder.k1, encoder.width, -1))
+            parts.append(encoder.m2.detach().view(encoder.k2, self.config.hidden, -1))
+        return parts
+
+    def of_single_words(self) -> Network:
+        """Return a network that sees single words, as this one sees the centres of its windows."""
+        config = replace(self.config, source_k1=1, source_k2=1, target_k1=1, target_k2=1)
+        single = Network(*self._inventories, config, seed=0).to(self.distance.device)
+        single._share(self, lambda one, spans: one[0].copy_(spans[len(spans) // 2]))
+        return single
+
+    def begin_from(self, single: Network) -> None:
+        """Take over a network that sees single words: its matrices become those of the windows' centres."""
+        self._share(single, lambda spans, one: spans[len(spans) // 2].copy_(one[0]))
+
+    def _share(self, other: Network, centre: Callable[[Tensor, Tensor], object]) -> None:
+        with torch.no_grad():
+            for mine, given in zip(self._spans_of_windows(), other._spans_of_windows(), strict=True):
+                centre(mine, given)
+            for name, own in self.named_parameters():
+                if name.rpartition(".")[2] not in {"m1", "m2", "m1_distance"}:
+                    own.copy_(other.get_parameter(name))
 
     def set_words(self, source: FloatArray | None, target: FloatArray | None) -> None:
         """Start from word vectors, scaled to the spread of random ones; words without one stay random."""

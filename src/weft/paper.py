@@ -112,34 +112,44 @@ class PaperRecipe:
         self._set_threads()
         sides = _sentences(bitext)
         self.text = list(getattr(bitext, "names", ()))
-        features = self.config.features
-        own = (features.source, features.target)
-        taggers = self._load_taggers()
-        source, target = (
-            Inventory.of(sentences, features, side, tagger=tagger)
-            for sentences, side, tagger in zip(sides, own, taggers, strict=True)
-        )
-        self.inventories = (source, target)
+        self.inventories = self._learn_inventories(sides)
         texts = self._encode(sides)
         if not np.any((texts[0].lengths > 0) & (texts[1].lengths > 0)):
             raise InputError("there is no pair with words on both sides to learn from")
         vectors = [self._initial_vectors(side, texts[side]) for side in (0, 1)]
         self.directions, self.record = [], []
         for number, (s, t) in enumerate(((0, 1), (1, 0))):
-            networks = []
+            networks: list[Network] = []
             for member in range(self.config.members):
                 seeds = _seeds(self.seed, number, member)
                 network = Network(self.inventories[s], self.inventories[t], self.config.model, seed=seeds[0])
                 network.set_words(vectors[s], vectors[t])
-                network.to(self.device)
                 phase = f"{('forward', 'backward')[number]} {member + 1}/{self.config.members}"
-                yield from self._record(
-                    train(network, texts[s], texts[t], self.config.training, seed=seeds[1], phase=phase)
-                )
+                yield from self._learn(network.to(self.device), (texts[s], texts[t]), seeds, phase)
                 networks.append(network)
             seed = _seeds(self.seed, number, self.config.members)[0]
             negative = negative_scores(networks, texts[s], texts[t], self.config.decoding, seed=seed)
             self.directions.append(Direction([network.double() for network in networks], negative))
+
+    def _learn_inventories(self, sides: tuple[list[Tokens], list[Tokens]]) -> tuple[Inventory, Inventory]:
+        features = self.config.features
+        taggers = self._load_taggers()
+        return (
+            Inventory.of(sides[0], features, features.source, tagger=taggers[0]),
+            Inventory.of(sides[1], features, features.target, tagger=taggers[1]),
+        )
+
+    def _learn(
+        self, network: Network, texts: tuple[EncodedText, EncodedText], seeds: Sequence[int], phase: str
+    ) -> Iterator[Progress]:
+        """Train a network: first, if so configured, one that sees single words, from which it then begins."""
+        config = self.config.training
+        if config.word_epochs:
+            single = network.of_single_words()
+            early = replace(config, epochs=config.word_epochs, replacement_rate=0.0)
+            yield from self._record(train(single, *texts, early, seed=seeds[1], phase=f"{phase} words"))
+            network.begin_from(single)
+        yield from self._record(train(network, *texts, config, seed=seeds[1] + 1, phase=phase))
 
     def align(self, pairs: Sequence[SentencePair]) -> list[Alignment]:
         """Align each pair by itself."""
@@ -280,7 +290,7 @@ def _sentences(pairs: Iterable[SentencePair]) -> tuple[list[Tokens], list[Tokens
 
 
 def _seeds(*path: int) -> list[int]:
-    """Draw two seeds, for weights and order, that no other path has."""
+    """Draw two seeds, for weights and for order."""
     return [int(seed) for seed in np.random.SeedSequence(path).generate_state(2)]
 
 

@@ -29,6 +29,7 @@ class TrainingConfig:
     optimizer: str = "adam"  # or sgd, as in the paper
     rate: float = 0.001
     table_rate: float = 0.005  # for the look-up tables, whose rows come up seldom
+    word_epochs: int = 0  # before the others, with windows of one word: quicker, and the centre comes first
     epochs: int = 5
     batch: int = 64
     negatives: int = 1
@@ -38,7 +39,7 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if self.optimizer not in {"sgd", "adam"}:
             raise UsageError(f"training.optimizer: {self.optimizer!r} is neither sgd nor adam")
-        if self.batch < 2 or self.negatives < 1 or self.epochs < 0:
+        if self.batch < 2 or self.negatives < 1 or min(self.epochs, self.word_epochs) < 0:
             raise UsageError(
                 "training: batches need two pairs, and pairs a negative, or there is nothing to tell apart"
             )
@@ -51,9 +52,10 @@ def loss(network: Network, batch: Batch, aggregate: Aggregation) -> Tensor:
     scores = network.scores(batch.source, present + absent)  # (pairs, source, target + absent)
     total = aggregate(scores, batch.source.mask[:, :, None])  # (pairs, target + absent)
     count = present.mask.shape[1]
-    summed = soft_margin(
-        total[:, :count], total[:, count:], present.mask.to(total.dtype), absent.mask.to(total.dtype)
-    )
+    weight = absent.mask.to(total.dtype)  # (pairs, absent)
+    sentences = count * batch.negatives.shape[1]
+    weight[:, :sentences] /= max(1, batch.negatives.shape[1])  # several negatives weigh as much as one
+    summed = soft_margin(total[:, :count], total[:, count:], present.mask.to(total.dtype), weight)
     return summed / len(batch.source.words)
 
 
