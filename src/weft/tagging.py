@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from weft.errors import InputError, MissingExtraError, UsageError
@@ -23,7 +24,7 @@ class TaggedText:
         self.files = (source, target)
 
     def __iter__(self) -> Iterator[SentencePair]:
-        sides = [_tagged((pair[side] for pair in self.pairs), file) for side, file in enumerate(self.files)]
+        sides = [_tagged(map(itemgetter(side), self.pairs), file) for side, file in enumerate(self.files)]
         for source, target in zip(*sides, strict=True):
             yield SentencePair(source, target)
 
