@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import shutil
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -37,6 +37,7 @@ FILES = (
     "reordering-counts.gz",
     "reordering-table.wbe-msd-bidirectional-fe.gz",
 )
+_REMEMBERED = 1 << 16  # results of small functions that are asked for again and again
 _KINDS = tuple(kind.value for kind in Orientation)
 _PHRASES, _F2E, _E2F, _COUNTS, _REORDERING = FILES
 # Moses' escape-special-chars.perl, in its order.
@@ -203,6 +204,8 @@ class _Occurrences:
 def _score(
     by_source: SortedCounts, by_target: SortedCounts, lexicon: Lexicon, reordering: tuple[TextIO, TextIO]
 ) -> int:
+    p_target = lru_cache(maxsize=_REMEMBERED)(lexicon.p_target)
+    p_source = lru_cache(maxsize=_REMEMBERED)(lambda target, source: lexicon.p_source(source, target))
     different = 0
     source_count = 0
     for item in _occurrences(by_source):
@@ -213,9 +216,10 @@ def _score(
         count = item.count
         best = _most_frequent(item.links, side=1)
         source, target = item.source.split(" "), item.target.split(" ")
-        forward = lexical_weight(lexicon, source, target, _links(best))
+        forward = lexical_weight(p_target, source, target, _links(best))
         # Moses chooses anew for the other direction, ordering equal counts by the other side's words.
-        backward = inverse_lexical_weight(lexicon, source, target, _links(_most_frequent(item.links, side=0)))
+        best_inverse = _links(_most_frequent(item.links, side=0))
+        backward = lexical_weight(p_source, target, source, ((t, s) for s, t in best_inverse))
         _write_orientations(item, reordering)
         payload = f"{source_count} {forward:g} {backward:g}"
         by_target.add(BAR.join((item.target, item.source, best, payload)), count)
@@ -239,7 +243,7 @@ def _occurrences(by_source: SortedCounts) -> Iterator[int | _Occurrences]:
         yield pair
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=_REMEMBERED)
 def _links(text: str) -> tuple[Link, ...]:
     return tuple((int(s), int(t)) for s, _, t in (link.partition("-") for link in text.split(" ")))
 
@@ -260,24 +264,26 @@ def _grouped(text: str, side: int) -> list[list[int]]:
 
 
 def lexical_weight(
-    lexicon: Lexicon, source: Sequence[str], target: Sequence[str], links: Sequence[Link]
+    probability: Callable[[Word, str], float],
+    given: Sequence[str],
+    words: Sequence[str],
+    links: Iterable[Link],
 ) -> float:
-    """Weigh a phrase pair: for each target word, the mean of p(t|s) over the source words linked to it."""
-    weight = 1.0
-    for t, word in enumerate(target):
-        partners: list[Word] = [source[s] for s, other in links if other == t] or [None]
-        weight *= sum(lexicon.p_target(partner, word) for partner in partners) / len(partners)
-    return weight
+    """Weigh words by the words they are linked to: for each, the mean of `probability(given, word)`.
 
-
-def inverse_lexical_weight(
-    lexicon: Lexicon, source: Sequence[str], target: Sequence[str], links: Sequence[Link]
-) -> float:
-    """Weigh a phrase pair: for each source word, the mean of p(s|t) over the target words linked to it."""
+    A link is (given, word); a word without one is given by NULL.
+    """
+    partners: list[list[str]] = [[] for _ in words]
+    for place, word in links:
+        partners[word].append(given[place])
     weight = 1.0
-    for s, word in enumerate(source):
-        partners: list[Word] = [target[t] for other, t in links if other == s] or [None]
-        weight *= sum(lexicon.p_source(word, partner) for partner in partners) / len(partners)
+    for text, linked in zip(words, partners, strict=True):
+        if len(linked) == 1:
+            weight *= probability(linked[0], text)
+        elif linked:
+            weight *= sum(probability(partner, text) for partner in linked) / len(linked)
+        else:
+            weight *= probability(None, text)
     return weight
 
 
@@ -288,7 +294,7 @@ def _write_orientations(pair: _Occurrences, reordering: tuple[TextIO, TextIO]) -
         stream.write(head + text)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=_REMEMBERED)
 def _orientation_columns(numbers: tuple[int, ...]) -> tuple[str, str]:
     """Format the counts of both sides, and their smoothed shares."""
     smoothed = [number + SMOOTHING for number in numbers]
