@@ -192,6 +192,18 @@ def test_thot_learns_a_toy_language(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert json.loads((tmp_path / "report.json").read_text())["systems"] == report["systems"]
 
 
+@pytest.mark.parametrize("system", ["fast_align", "eflomal", "weft-default"])
+def test_each_aligner_links_the_toy_language(system: str) -> None:
+    package, link = bleu.LINKERS[system]
+    pytest.importorskip({"sil-thot": "thot"}.get(package, package))
+    text = Bitext.of(toy_pairs(400, seed=7))
+    found, right = list(link(text)), list(diagonal(text))
+    assert len(found) == len(right)
+    links = sum(len(alignment) for alignment in found)
+    both = sum(len(set(ours.links) & set(theirs.links)) for ours, theirs in zip(found, right, strict=True))
+    assert 2 * both / (links + sum(len(alignment) for alignment in right)) > 0.9
+
+
 def test_the_language_model_is_tuned_to_the_text(tmp_path: Path) -> None:
     from thot_system import perplexity, tune_language_model, write_language_model
 
