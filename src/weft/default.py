@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
 from weft import kernels
 from weft.alignment import Alignment
 from weft.blas import one_blas_thread
-from weft.configuration import from_mapping, to_mapping
-from weft.errors import ModelError, UsageError
+from weft.configuration import from_mapping
+from weft.errors import ModelError, NothingToLearnError, UsageError
 from weft.kernels import Floats
 from weft.learning import (
     DefaultConfig,
@@ -26,18 +24,26 @@ from weft.learning import (
     new_tally,
     no_cells,
     no_counts,
+    word_classes,
     word_vectors,
+)
+from weft.models import Arrays, check_files, read_about
+from weft.posterior import (
+    Decoding,
+    Inference,
+    calibrated,
+    links_by_direction,
+    uncalibrated,
+    unlinked,
 )
 from weft.progress import Progress
 from weft.spelling import Reader, Spelling
-from weft.text import SentencePair
+from weft.text import Sentence, SentencePair
 
-
-class Inference(NamedTuple):
-    """Hold what the model thinks of one pair."""
-
-    alignment: Alignment
-    score: float  # mean log ratio a word: higher is better, 0 is what chance would give
+LARGEST = 1e4  # of a number in a table: learning stays far below, and products of these stay finite
+WEIGHTS = "weights.safetensors"
+NO_ROOM = np.empty(0, np.float32)
+EMPTY = SentencePair(Sentence((), ""), Sentence((), ""))
 
 
 class DefaultRecipe:
@@ -51,6 +57,8 @@ class DefaultRecipe:
         threads: int | None = None,
         device: str = "cpu",
     ) -> None:
+        if device != "cpu":
+            raise UsageError(f"the default recipe runs on the CPU; the device {device!r} is for others")
         self.config = config or DefaultConfig()
         self.seed = seed
         self.threads = threads or _cores()
@@ -60,6 +68,8 @@ class DefaultRecipe:
         self.prior = first_prior(self.config.null)
         self.counts: kernels.Counts | None = None
         self.vectors: list[Floats] = []
+        self.classes: list[kernels.Ints] = []
+        self.nulls: list[Floats] = []
 
     def fit(self, bitext: Iterable[SentencePair]) -> Iterator[Progress]:
         """Learn from the pairs, telling how far it is; done when the iterator ends."""
@@ -69,44 +79,76 @@ class DefaultRecipe:
             readers[1].add(pair.target.tokens)
         texts = [Text(*reader.finish()) for reader in readers]
         learning = Learning(texts, self.config, seed=self.seed, threads=self.threads)
+        if not len(learning.pairs):
+            raise NothingToLearnError("there is no pair with words on both sides to learn from")
         yield from learning.run()
         self.config = learning.config
         self.record = learning.record
         self._set([text.spelling for text in texts], [side.table for side in learning.sides])
         self.prior = learning.prior._replace(chained=True)
         self.counts = learning.counts
+        self.nulls = learning.nulls
 
     def _set(self, spellings: list[Spelling], tables: list[Floats]) -> None:
         self.spellings = spellings
         self.tables = tables
         pairs = zip(spellings, tables, strict=True)
         self.vectors = [word_vectors(spelling, table) for spelling, table in pairs]
+        self.classes = [word_classes(spelling) for spelling in spellings]
 
-    def infer(self, pairs: Sequence[SentencePair]) -> list[Inference]:
+    def infer(self, pairs: Sequence[SentencePair], decoding: Decoding | None = None) -> list[Inference]:
         """Align each pair by itself; pairs share nothing but the call."""
-        source, target = self._words(pairs)
-        counts = self._learned()
-        scores = np.empty(len(pairs))
+        decoding = decoding or Decoding()
+        self._learned()
+        if not pairs:
+            return []
+        long = [max(map(len, pair)) > decoding.longest for pair in pairs]
+        pairs = [EMPTY if too_long else pair for pair, too_long in zip(pairs, long, strict=True)]
+        sides = self._words(pairs)
+        inferences = self._by_threshold(sides, len(pairs), decoding.threshold or self.config.threshold)
+        if decoding.by_direction or decoding.null:
+            inferences = [
+                self._refined(sides, number, inference, decoding) if all(map(len, pair)) else inference
+                for number, (pair, inference) in enumerate(zip(pairs, inferences, strict=True))
+            ]
+        return [
+            Inference(Alignment(), too_long=True) if too_long else inference
+            for too_long, inference in zip(long, inferences, strict=True)
+        ]
+
+    def _by_threshold(self, sides: list[kernels.Words], pairs: int, threshold: float) -> list[Inference]:
+        scores = np.empty(pairs)
         with one_blas_thread():
             cells = kernels.posteriors(
-                source,
-                target,
-                np.arange(len(pairs)),
-                counts,
+                *sides,
+                np.arange(pairs),
+                self._learned(),
                 no_cells(),
                 self.prior,
-                self.config.threshold,
+                uncalibrated(threshold),
                 new_tally(0),
                 0,
                 scores,
+                (NO_ROOM, NO_ROOM),
             )
         links = list(zip(cells.source.tolist(), cells.target.tolist(), strict=True))
-        values = cells.values.tolist()
+        values = calibrated(cells.values).tolist()
         bounds = cells.offsets.tolist()
         return [
             Inference(Alignment(tuple(links[a:b]), tuple(values[a:b])), score)
             for a, b, score in zip(bounds[:-1], bounds[1:], scores.tolist(), strict=True)
         ]
+
+    def _refined(
+        self, sides: list[kernels.Words], number: int, inference: Inference, decoding: Decoding
+    ) -> Inference:
+        """Choose the links of one pair by direction, and look at the words that have none, as asked."""
+        matrices = self._matrices(sides, number)
+        alignment = inference.alignment
+        if decoding.by_direction:
+            alignment = links_by_direction(*matrices, decoding)
+        left = unlinked(alignment, *matrices) if decoding.null else None
+        return Inference(alignment, inference.score, left)
 
     def align(self, pairs: Sequence[SentencePair]) -> list[Alignment]:
         """Align each pair by itself."""
@@ -114,12 +156,15 @@ class DefaultRecipe:
 
     def posteriors(self, pair: SentencePair) -> tuple[Floats, Floats]:
         """Return both directions' posteriors of one pair, as (source, target) matrices."""
-        source, target = self._words([pair])
+        self._learned()
         if not len(pair.source) or not len(pair.target):
             empty = np.zeros((len(pair.source), len(pair.target)), np.float32)
             return empty, empty
+        return self._matrices(self._words([pair]), 0)
+
+    def _matrices(self, sides: list[kernels.Words], number: int) -> tuple[Floats, Floats]:
         with one_blas_thread():
-            forward, backward = kernels.matrices(source, target, 0, self._learned(), self.prior, new_tally(0))
+            forward, backward = kernels.matrices(*sides, number, self._learned(), self.prior, new_tally(0))
         return forward.T, backward
 
     def _learned(self) -> kernels.Counts:
@@ -129,8 +174,9 @@ class DefaultRecipe:
 
     def _words(self, pairs: Sequence[SentencePair]) -> list[kernels.Words]:
         sides = []
-        for sentences, spelling, table, vectors in zip(
-            zip(*pairs, strict=True), self.spellings, self.tables, self.vectors, strict=True
+        facts = zip(self.classes, self.nulls, self.vectors, strict=True)
+        for sentences, spelling, table, own_facts in zip(
+            zip(*pairs, strict=True), self.spellings, self.tables, facts, strict=True
         ):
             tokens: Iterable[Sequence[str]] = (sentence.tokens for sentence in sentences)
             if self.config.lowercase:
@@ -139,7 +185,7 @@ class DefaultRecipe:
             unseen = np.empty((len(words), table.shape[1]), np.float32)
             own = np.arange(len(words), dtype=np.int32)
             kernels.compose(own, *spelling.unseen_rows(words), table, unseen)
-            sides.append(kernels.Words(numbers, offsets, vectors, unseen))
+            sides.append(kernels.Words(numbers, offsets, *own_facts, unseen))
         return sides
 
     def save(self, directory: Path) -> None:
@@ -150,6 +196,8 @@ class DefaultRecipe:
         arrays: dict[str, Any] = {
             "source": self.tables[0],
             "target": self.tables[1],
+            "source.nulls": self.nulls[0],
+            "target.nulls": self.nulls[1],
             "jumps": self.prior.jumps,
             "starts": self.prior.starts,
             "diagonals": self.prior.diagonals,
@@ -157,34 +205,89 @@ class DefaultRecipe:
             "counts.sources": counts.sources,
             "counts.values": counts.values,
         }
-        save_file(arrays, directory / "weights.safetensors")
-        about = {"config": to_mapping(self.config), "seed": self.seed, "record": self.record}
-        text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
-        (directory / "default.json").write_text(text, encoding="utf-8", newline="\n")
+        save_file(arrays, directory / WEIGHTS)
 
     @classmethod
     def load(cls, directory: Path, *, threads: int | None = None, device: str = "cpu") -> DefaultRecipe:
-        """Read what `save` wrote."""
+        """Read what `save` wrote; nothing of it is believed unchecked: compiled code looks at no bounds."""
+        about = read_about(directory)
+        names = (f"{side}.{what}.txt" for side in ("source", "target") for what in ("words", "affixes"))
+        check_files(directory, WEIGHTS, *names)
         try:
-            about = json.loads((directory / "default.json").read_text(encoding="utf-8"))
-            config = from_mapping(DefaultConfig, about["config"])
-            recipe = cls(config, seed=about["seed"], threads=threads, device=device)
-            recipe.record = about["record"]
-            arrays = load_file(directory / "weights.safetensors")
+            recipe = cls(
+                from_mapping(DefaultConfig, about.config), seed=about.seed, threads=threads, device=device
+            )
             spellings = [Spelling.load(directory, name) for name in ("source", "target")]
-            recipe._set(spellings, [arrays["source"], arrays["target"]])
-            recipe.prior = kernels.Prior(
-                config.null, True, arrays["jumps"], arrays["starts"], arrays["diagonals"]
-            )
-            recipe.counts = no_counts(spellings)._replace(
-                offsets=arrays["counts.offsets"],
-                sources=arrays["counts.sources"],
-                values=arrays["counts.values"],
-                strength=config.strength,
-            )
-        except (OSError, ValueError, KeyError, TypeError, UsageError, SafetensorError) as error:
+            counts = no_counts(spellings)
+        except (OSError, ValueError, OverflowError, UsageError) as error:
             raise ModelError(f"{directory}: the model cannot be used: {error}") from error
+        recipe.record = about.training.get("record", [])
+        arrays = Arrays(directory / WEIGHTS)
+        _check_config(directory, recipe.config)
+        width = recipe.config.dimensions
+        tables = [
+            arrays.take(name, np.float32, (spelling.size, width), low=-LARGEST, high=LARGEST)
+            for name, spelling in zip(("source", "target"), spellings, strict=True)
+        ]
+        recipe.prior = _read_prior(arrays, recipe.config)
+        recipe.counts = _read_counts(arrays, counts)._replace(strength=recipe.config.strength)
+        recipe._set(spellings, tables)
+        recipe.nulls = [
+            arrays.take(f"{name}.nulls", np.float32, (len(spelling.words),), low=0, high=1e3)
+            for name, spelling in zip(("source", "target"), spellings, strict=True)
+        ]
+        if max(int(own.max(initial=0)) for own in recipe.classes) >= recipe.prior.jumps.shape[1]:
+            raise arrays.fault("jumps", "are too few for the classes of words")
         return recipe
+
+
+def _check_config(directory: Path, config: DefaultConfig) -> None:
+    good = (
+        0 < config.null < 1
+        and 0 <= config.mixture < 1
+        and 0 <= config.strength < np.inf
+        and 0 < config.threshold <= 1
+        and config.dimensions > 0
+    )
+    if not good:
+        raise ModelError(f"{directory}: the model is damaged: its settings are out of range")
+
+
+def _read_prior(arrays: Arrays, config: DefaultConfig) -> kernels.Prior:
+    shapes: dict[str, tuple[int | None, ...]] = {
+        "jumps": (2, None, None),
+        "starts": (2, None),
+        "diagonals": (2, None),
+    }
+    weights = {
+        name: arrays.take(name, np.float32, shape, low=1e-9, high=1e9) for name, shape in shapes.items()
+    }
+    for name, array in weights.items():
+        if array.shape[-1] < 3 or (name == "jumps" and array.shape[-1] % 2 == 0):
+            raise arrays.fault(name, f"has {array.shape[-1]} columns")
+    return kernels.Prior(config.null, config.mixture, True, **weights)
+
+
+def _read_counts(arrays: Arrays, words: kernels.Counts) -> kernels.Counts:
+    values = arrays.take("counts.values", np.float32, (None,), low=0, high=1e12)
+    size = len(values)
+    sources = arrays.take("counts.sources", np.int32, (size,), low=0, high=len(words.source) - 1)
+    offsets = arrays.take("counts.offsets", np.int64, words.offsets.shape, low=0, high=size)
+    if offsets[0] != 0 or offsets[-1] != size or (np.diff(offsets) < 0).any():
+        raise arrays.fault("counts.offsets", "do not run from the first count to the last")
+    inside = np.ones(size, bool)
+    inside[offsets[:-1][offsets[:-1] < size]] = False  # where another target word begins
+    if (np.diff(sources, prepend=0) <= 0)[inside].any():
+        raise arrays.fault("counts.sources", "are out of order")
+    return words._replace(offsets=offsets, sources=sources, values=values)
+
+
+def needs_compiling() -> bool:
+    """Tell whether the inner loops will be compiled first: once for each installation, and after a change."""
+    try:
+        return not os.path.exists(kernels.posteriors._cache._cache_file._index_path)
+    except AttributeError:  # another numba keeps its cache elsewhere
+        return False
 
 
 def _cores() -> int:

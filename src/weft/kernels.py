@@ -1,8 +1,8 @@
 """The default recipe's inner loops, compiled by numba: posteriors, gradients, row-wise updates, counts.
 
 Everything that these functions call stands in this file: numba's cache does not notice a change in another.
-`emission` and `posterior` are (steps, states): a step for each word to explain, a state for each word that may
-explain it; the forward direction explains target words by source words. `ratio` is p(target, source) over
+`emission` and `posterior` are (steps, states): a step for each word to explain, a state for each word that
+may explain it; the forward direction explains target words by source words. `ratio` is p(target, source) over
 p(target) · p(source).
 """
 
@@ -23,9 +23,18 @@ Doubles: TypeAlias = npt.NDArray[np.float64]
 LARGEST = 14.0  # of a score: exp(14) is more than any ratio that a million pairs can show
 
 
+_OPTIONS: Any = {"cache": True, "nogil": True, "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
+
+
 def kernel(function: Any) -> Any:
     """Compile a function; it holds no lock while it runs, so that threads may share the work."""
-    return njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp", "nsz"})(function)
+    return njit(**_OPTIONS)(function)
+
+
+def inner(function: Any) -> Any:
+    """Compile a function that only kernels call: without an entry from Python, in half the time."""
+    options: Any = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return njit(**options)(function)
 
 
 class Side(NamedTuple):
@@ -41,9 +50,10 @@ class Side(NamedTuple):
 class Prior(NamedTuple):
     """Hold what is known of positions before the words are seen; index 0 is the forward direction."""
 
-    null: float
+    null: float  # the chance of a word to have no link
+    mixture: float  # the chance of a jump to anywhere
     chained: bool
-    jumps: Floats  # (direction, 2 · clip + 1): weight of a jump by −clip … clip and beyond
+    jumps: Floats  # (direction, classes, 2 · clip + 1): weight of a jump by −clip … clip and beyond
     starts: Floats  # (direction, clip + 1): weight of the first position 0 … clip and beyond
     diagonals: Floats  # (direction, buckets): weight of a distance to the diagonal
 
@@ -51,7 +61,7 @@ class Prior(NamedTuple):
 class Tally(NamedTuple):
     """Count, by group and direction, how often a jump or distance was taken [0] and could have been [1]."""
 
-    jumps: Doubles  # (groups, direction, 2, 2 · clip + 1)
+    jumps: Doubles  # (groups, direction, 2, classes, 2 · clip + 1)
     starts: Doubles
     diagonals: Doubles
     loss: Doubles  # (groups, 2): the sum, and the words that it is of
@@ -86,10 +96,12 @@ class Counts(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Hold one side of the text and the vectors of its words."""
+    """Hold one side of the text and what is known of its words."""
 
     tokens: Ints  # (tokens)
     offsets: Longs  # (pairs + 1)
+    classes: Ints  # (words): which jumps are made from each word
+    nulls: Floats  # (words): the chance of each word to have no link
     vectors: Floats  # (words, dimensions)
     unseen: Floats  # (further words, dimensions): words that training did not see
 
@@ -103,36 +115,48 @@ class Cells(NamedTuple):
     values: Floats
 
 
-@kernel
-def spread(mass: Floats, weights: Floats, out: Floats) -> None:
-    """Set out[k] = Σ_j mass[j] · weights[k − j], where a jump beyond the clip weighs what the clip does."""
+@inner
+def spread(mass: Floats, jumps: Floats, classes: Ints, out: Floats) -> None:
+    """Set out[k] = Σ_j mass[j] · weight of a jump from j to k; jumps beyond the clip weigh alike."""
     n = len(mass)
-    clip = len(weights) // 2
+    clip = jumps.shape[1] // 2
     total = np.float32(0.0)
     for k in range(n):
         if k >= clip:
-            total += mass[k - clip]
-        out[k] = total * weights[2 * clip]
+            total += mass[k - clip] * jumps[classes[k - clip], 2 * clip]
+        out[k] = total
     total = np.float32(0.0)
-    for k in range(n - 1, -1, -1):
-        if k + clip < n:
-            total += mass[k + clip]
-        out[k] += total * weights[0]
-    for d in range(1 - clip, clip):
-        weight = weights[clip + d]
-        for k in range(max(0, d), min(n, n + d)):
-            out[k] += weight * mass[k - d]
+    for k in range(n - 1 - clip, -1, -1):
+        total += mass[k + clip] * jumps[classes[k + clip], 0]
+        out[k] += total
+    for j in range(n):
+        weights = jumps[classes[j]]
+        for d in range(max(-j, 1 - clip), min(n - j, clip)):
+            out[j + d] += mass[j] * weights[clip + d]
 
 
-@kernel
-def jump_totals(n: int, weights: Floats) -> Floats:
-    """Return, for each of n states, the sum of the weights of all jumps from it."""
-    totals = np.empty(n, np.float32)
-    spread(np.ones(n, np.float32), weights[::-1].copy(), totals)
-    return totals
+@inner
+def collect(ahead: Floats, jumps: Floats, classes: Ints, out: Floats) -> None:
+    """Set out[j] = Σ_k ahead[k] · weight of a jump from j to k."""
+    n = len(ahead)
+    clip = jumps.shape[1] // 2
+    total = np.float32(0.0)
+    for j in range(n):
+        if j >= clip:
+            total += ahead[j - clip]
+        out[j] = total * jumps[classes[j], 0]
+    total = np.float32(0.0)
+    for j in range(n - 1, -1, -1):
+        if j + clip < n:
+            total += ahead[j + clip]
+        weights = jumps[classes[j]]
+        near = total * weights[2 * clip]
+        for d in range(max(-j, 1 - clip), min(n - j, clip)):
+            near += ahead[j + d] * weights[clip + d]
+        out[j] += near
 
 
-@kernel
+@inner
 def start_distribution(n: int, weights: Floats) -> Floats:
     """Return the distribution of the first state."""
     starts = np.empty(n, np.float32)
@@ -145,12 +169,13 @@ def start_distribution(n: int, weights: Floats) -> Floats:
     return starts
 
 
-@kernel
+@inner
 def chain(
     emission: Floats,
-    null: float,
-    jumps: Floats,
-    starts: Floats,
+    nulls: Floats,
+    prior: Prior,
+    direction: int,
+    classes: Ints,
     posterior: Floats,
     scales: Floats,
     jump_tally: Doubles,
@@ -162,33 +187,34 @@ def chain(
     Tallies of no length are not kept.
     """
     n_steps, n = emission.shape
-    before = np.zeros((n_steps, n), np.float32)  # α, linked or not, over the jumps' total
-    totals = jump_totals(n, jumps)
+    jumps, starts = prior.jumps[direction], prior.starts[direction]
+    linked = np.float32(1.0 - prior.null)
+    before = np.empty((n_steps, n), np.float32)  # α, linked or not, over the sum of jumps from there
+    totals = np.empty(n, np.float32)
+    collect(np.ones(n, np.float32), jumps, classes, totals)
     first = start_distribution(n, starts)
-    linked = np.float32(1.0 - null)
-    unlinked = np.empty(n, np.float32)
-    mass = np.empty(n, np.float32)
+    mass = first.copy()
     for step in range(n_steps):
         if step == 0:
             for k in range(n):
                 posterior[0, k] = first[k]
-                unlinked[k] = first[k]
         else:
-            spread(before[step], jumps, posterior[step])
+            spread(before[step], jumps, classes, posterior[step])
+            for k in range(n):
+                posterior[step, k] += np.float32(prior.mixture / n)  # the mass sums to one
         scale = np.float32(0.0)
         for k in range(n):
             posterior[step, k] *= linked * emission[step, k]
-            unlinked[k] *= np.float32(null)
-            scale += posterior[step, k] + unlinked[k]
+            mass[k] *= nulls[step]
+            scale += posterior[step, k] + mass[k]
         scales[step] = scale
         for k in range(n):
             posterior[step, k] /= scale
-            mass[k] = posterior[step, k] + unlinked[k] / scale
-            unlinked[k] = mass[k]
+            mass[k] = posterior[step, k] + mass[k] / scale
         if step + 1 < n_steps:
             for k in range(n):
-                before[step + 1, k] = mass[k] / totals[k]
-    _chain_backward(emission, null, jumps, posterior, scales, before, totals, jump_tally)
+                before[step + 1, k] = np.float32(1.0 - prior.mixture) * mass[k] / totals[k]
+    _chain_backward(emission, nulls, prior, direction, classes, posterior, scales, before, totals, jump_tally)
     if len(start_tally):
         chance = np.float32(0.0)
         for k in range(n):
@@ -199,20 +225,22 @@ def chain(
             start_tally[1, bucket] += chance * first[k] / starts[bucket]
 
 
-@kernel
+@inner
 def _chain_backward(
     emission: Floats,
-    null: float,
-    jumps: Floats,
+    nulls: Floats,
+    prior: Prior,
+    direction: int,
+    classes: Ints,
     posterior: Floats,
     scales: Floats,
     before: Floats,
     totals: Floats,
-    jump_tally: Doubles,
+    tally: Doubles,
 ) -> None:
     n_steps, n = emission.shape
-    clip = len(jumps) // 2
-    turned = jumps[::-1].copy()
+    jumps = prior.jumps[direction]
+    clip = jumps.shape[1] // 2
     after = np.ones(n, np.float32)  # β
     ahead = np.empty(n, np.float32)
     back = np.empty(n, np.float32)
@@ -222,48 +250,48 @@ def _chain_backward(
             posterior[step, k] *= after[k]
         if step == 0:
             break
+        anywhere = np.float32(0.0)
         for k in range(n):
-            ahead[k] = np.float32(1.0 - null) * emission[step, k] * after[k] / scales[step]
-        spread(ahead, turned, back)
-        if len(jump_tally):
+            ahead[k] = np.float32(1.0 - prior.null) * emission[step, k] * after[k] / scales[step]
+            anywhere += np.float32(prior.mixture / n) * ahead[k]
+        collect(ahead, jumps, classes, back)
+        if len(tally):
             for k in range(n):
                 departures[k] += before[step, k] * back[k]
-            _tally_jumps(before[step], ahead, jumps, jump_tally[0])
+            _tally_jumps(before[step], ahead, jumps, classes, tally[0])
         for k in range(n):
-            after[k] = back[k] / totals[k] + np.float32(null) * after[k] / scales[step]
-    if len(jump_tally):
+            after[k] *= nulls[step] / scales[step]
+            after[k] += np.float32(1.0 - prior.mixture) * back[k] / totals[k] + anywhere
+    if len(tally):
         for k in range(n):
             chance = departures[k] / totals[k]
             for d in range(max(-k, 1 - clip), min(n - k, clip)):
-                jump_tally[1, clip + d] += chance
-            jump_tally[1, 0] += chance * max(k + 1 - clip, 0)
-            jump_tally[1, 2 * clip] += chance * max(n - k - clip, 0)
+                tally[1, classes[k], clip + d] += chance
+            tally[1, classes[k], 0] += chance * max(k + 1 - clip, 0)
+            tally[1, classes[k], 2 * clip] += chance * max(n - k - clip, 0)
 
 
-@kernel
-def _tally_jumps(mass: Floats, ahead: Floats, jumps: Floats, tally: Doubles) -> None:
+@inner
+def _tally_jumps(mass: Floats, ahead: Floats, jumps: Floats, classes: Ints, tally: Doubles) -> None:
     n = len(mass)
-    clip = len(jumps) // 2
-    for d in range(1 - clip, clip):
-        total = np.float32(0.0)
-        for k in range(max(0, -d), min(n, n - d)):
-            total += mass[k] * ahead[k + d]
-        tally[clip + d] += total * jumps[clip + d]
-    behind = np.float32(0.0)
+    clip = jumps.shape[1] // 2
     left = np.float32(0.0)
+    for k in range(n):
+        if k >= clip:
+            left += ahead[k - clip]
+        tally[classes[k], 0] += mass[k] * left * jumps[classes[k], 0]
     right = np.float32(0.0)
-    for k in range(clip, n):
-        behind += mass[k - clip]
-        right += behind * ahead[k]
-    behind = np.float32(0.0)
-    for k in range(n - clip - 1, -1, -1):
-        behind += mass[k + clip]
-        left += behind * ahead[k]
-    tally[0] += left * jumps[0]
-    tally[2 * clip] += right * jumps[2 * clip]
+    for k in range(n - 1, -1, -1):
+        if k + clip < n:
+            right += ahead[k + clip]
+        weights = jumps[classes[k]]
+        own = tally[classes[k]]
+        own[2 * clip] += mass[k] * right * weights[2 * clip]
+        for d in range(max(-k, 1 - clip), min(n - k, clip)):
+            own[clip + d] += mass[k] * ahead[k + d] * weights[clip + d]
 
 
-@kernel
+@inner
 def lse(
     emission: Floats, null: float, diagonal: Floats, posterior: Floats, scales: Floats, tally: Doubles
 ) -> None:
@@ -292,11 +320,13 @@ def lse(
                 tally[1, places[k]] += chance / total
 
 
-@kernel
+@inner
 def explain(
     emission: Floats,
+    nulls: Floats,
     prior: Prior,
     direction: int,
+    classes: Ints,
     posterior: Floats,
     scales: Floats,
     tally: Tally,
@@ -304,22 +334,12 @@ def explain(
 ) -> None:
     """Find one direction's posteriors and scaling factors; a tally of no groups is not kept."""
     kept = len(tally.jumps) > 0
-    nothing = np.empty((0, 0), np.float64)
     if prior.chained:
-        jumps = tally.jumps[group, direction] if kept else nothing
-        starts = tally.starts[group, direction] if kept else nothing
-        chain(
-            emission,
-            prior.null,
-            prior.jumps[direction],
-            prior.starts[direction],
-            posterior,
-            scales,
-            jumps,
-            starts,
-        )
+        jumps = tally.jumps[group, direction] if kept else np.empty((0, 0, 0), np.float64)
+        starts = tally.starts[group, direction] if kept else np.empty((0, 0), np.float64)
+        chain(emission, nulls, prior, direction, classes, posterior, scales, jumps, starts)
     else:
-        diagonals = tally.diagonals[group, direction] if kept else nothing
+        diagonals = tally.diagonals[group, direction] if kept else np.empty((0, 0), np.float64)
         lse(emission, prior.null, prior.diagonals[direction], posterior, scales, diagonals)
 
 
@@ -328,7 +348,8 @@ def compose(words: Ints, rows: Ints, row_offsets: Longs, table: Floats, out: Flo
     """Set out[n] to the vector of words[n]: the sum of its rows over the root of their number."""
     for n in range(len(words)):
         first, last = row_offsets[words[n]], row_offsets[words[n] + 1]
-        out[n] = 0.0
+        for c in range(table.shape[1]):
+            out[n, c] = 0.0
         for place in range(first, last):
             row = rows[place]
             for c in range(table.shape[1]):
@@ -338,31 +359,34 @@ def compose(words: Ints, rows: Ints, row_offsets: Longs, table: Floats, out: Flo
             out[n, c] *= weight
 
 
-@kernel
+@inner
 def _distinct(side: Side, pairs: Longs, places: Ints) -> Ints:
     """Return the distinct words of some pairs; `places` says which of them each token is."""
     size = 0
     for pair in pairs:
         size += side.offsets[pair + 1] - side.offsets[pair]
-    words = np.empty(size, np.int32)
-    token = 0
+    slots = 1
+    while slots < 2 * size:
+        slots *= 2
+    table = np.full(slots, -1, np.int32)
+    distinct = np.empty(size, np.int32)
+    n = token = 0
     for pair in pairs:
         for at in range(side.offsets[pair], side.offsets[pair + 1]):
-            words[token] = side.tokens[at]
+            word = side.tokens[at]
+            slot = (word * 40503) & (slots - 1)
+            while table[slot] >= 0 and distinct[table[slot]] != word:
+                slot = (slot + 1) & (slots - 1)
+            if table[slot] < 0:
+                table[slot] = n
+                distinct[n] = word
+                n += 1
+            places[token] = table[slot]
             token += 1
-    order = np.argsort(words)
-    n = -1
-    for rank in range(size):
-        if rank == 0 or words[order[rank]] != words[order[rank - 1]]:
-            n += 1
-        places[order[rank]] = n
-    distinct = np.empty(n + 1, np.int32)
-    for token in range(size):
-        distinct[places[token]] = words[token]
-    return distinct
+    return distinct[:n]
 
 
-@kernel
+@inner
 def _occurrences(side: Side, pairs: Longs, places: Ints, n_words: int) -> Floats:
     """Count each distinct word in each pair of a group."""
     counts = np.zeros((n_words, len(pairs)), np.float32)
@@ -374,7 +398,7 @@ def _occurrences(side: Side, pairs: Longs, places: Ints, n_words: int) -> Floats
     return counts
 
 
-@kernel
+@inner
 def _negative_weights(
     ratio: Floats, others: Floats, counts: Floats, null: float, weight: float, loss: Doubles
 ) -> Any:
@@ -393,7 +417,7 @@ def _negative_weights(
     return aggregated
 
 
-@kernel
+@inner
 def _shares(counts: Floats) -> Floats:
     """Divide each column by its sum."""
     shares = np.empty_like(counts)
@@ -407,7 +431,7 @@ def _shares(counts: Floats) -> Floats:
 
 
 @kernel
-def _group_gradient(
+def gradients(
     source: Side,
     target: Side,
     pairs: Longs,
@@ -438,10 +462,11 @@ def _group_gradient(
     loss = tally.loss[group]
     t_weights = _negative_weights(ratio, s_shares, t_counts, prior.null, weight, loss)
     s_weights = _negative_weights(ratio.T.copy(), t_shares, s_counts, prior.null, weight, loss)
-    slope = np.dot(t_weights, s_shares.T) + np.dot(t_shares, s_weights.T)  # d loss / d score
+    slope = np.dot(t_weights, s_shares.T)  # d loss / d score
+    other = np.dot(t_shares, s_weights.T)
     for t in range(ratio.shape[0]):
         for s in range(ratio.shape[1]):
-            slope[t, s] *= ratio[t, s]
+            slope[t, s] = (slope[t, s] + other[t, s]) * ratio[t, s]
     s_start = t_start = 0
     for pair in pairs:
         n_source = source.offsets[pair + 1] - source.offsets[pair]
@@ -455,15 +480,17 @@ def _group_gradient(
     _put(out_source, group, s_words, np.dot(slope.T.copy(), t_vectors))
 
 
-@kernel
+@inner
 def _put(out: Gradient, group: int, words: Ints, values: Floats) -> None:
     start = out.starts[group]
     out.sizes[group] = len(words)
-    out.words[start : start + len(words)] = words
-    out.values[start : start + len(words)] = values
+    for w in range(len(words)):
+        out.words[start + w] = words[w]
+        for c in range(values.shape[1]):
+            out.values[start + w, c] = values[w, c]
 
 
-@kernel
+@inner
 def _add_positive(
     ratio: Floats, slope: Floats, s_own: Ints, t_own: Ints, prior: Prior, tally: Tally, group: int
 ) -> None:
@@ -478,8 +505,11 @@ def _add_positive(
     s_posterior = np.empty_like(backward)
     t_scales = np.empty(n_target, np.float32)
     s_scales = np.empty(n_source, np.float32)
-    explain(forward, prior, 0, t_posterior, t_scales, tally, group)
-    explain(backward, prior, 1, s_posterior, s_scales, tally, group)
+    longest = max(n_source, n_target)
+    nulls = np.full(longest, prior.null, np.float32)
+    classes = np.zeros(longest, np.int32)
+    explain(forward, nulls, prior, 0, classes, t_posterior, t_scales, tally, group)
+    explain(backward, nulls, prior, 1, classes, s_posterior, s_scales, tally, group)
     for t in range(n_target):
         for s in range(n_source):
             agreed = math.sqrt(t_posterior[t, s] * s_posterior[s, t])
@@ -492,28 +522,9 @@ def _add_positive(
 
 
 @kernel
-def gradients(
-    source: Side,
-    target: Side,
-    pairs: Longs,
-    bounds: Longs,
-    groups: Longs,
-    prior: Prior,
-    negatives: float,
-    tally: Tally,
-    out_source: Gradient,
-    out_target: Gradient,
-) -> None:
-    """Find the gradients of some groups of a batch; group g is pairs[bounds[g]:bounds[g + 1]]."""
-    for g in groups:
-        own = pairs[bounds[g] : bounds[g + 1]]
-        _group_gradient(source, target, own, prior, negatives, tally, g, out_source, out_target)
-
-
-@kernel
 def update(side: Side, gradient: Gradient, adam: Adam, rate: float, stamp: Longs, scratch: Floats) -> None:
     """Apply Adam to the rows that a batch touched, and to no other; `stamp` is zero before and after."""
-    touched = np.empty(0, np.int64)
+    touched = np.empty(1024, np.int64)
     n = 0
     for g in range(len(gradient.starts)):
         for at in range(gradient.starts[g], gradient.starts[g] + gradient.sizes[g]):
@@ -523,13 +534,12 @@ def update(side: Side, gradient: Gradient, adam: Adam, rate: float, stamp: Longs
                 row = side.rows[place]
                 if stamp[row] == 0:
                     if n == len(touched):
-                        longer = np.empty(2 * n + 1024, np.int64)
-                        longer[:n] = touched
-                        touched = longer
+                        touched = _longer(touched)
                     touched[n] = row
                     n += 1
                     stamp[row] = 1
-                    scratch[row] = 0.0
+                    for c in range(scratch.shape[1]):
+                        scratch[row, c] = 0.0
                 for c in range(scratch.shape[1]):
                     scratch[row, c] += weight * gradient.values[at, c]
     for place in range(n):
@@ -538,7 +548,7 @@ def update(side: Side, gradient: Gradient, adam: Adam, rate: float, stamp: Longs
         _adam_row(side.table[row], scratch[row], adam, row, rate)
 
 
-@kernel
+@inner
 def _adam_row(parameters: Floats, gradient: Floats, adam: Adam, row: int, rate: float) -> None:
     adam.steps[row] += 1
     steps = adam.steps[row]
@@ -553,7 +563,7 @@ def _adam_row(parameters: Floats, gradient: Floats, adam: Adam, row: int, rate: 
         parameters[c] -= step * adam.first[row, c]
 
 
-@kernel
+@inner
 def _count(counts: Counts, source: int, target: int) -> Any:
     """Look up the count of a pair of words."""
     low, high = counts.offsets[target], counts.offsets[target + 1]
@@ -568,17 +578,18 @@ def _count(counts: Counts, source: int, target: int) -> Any:
     return np.float32(0.0)
 
 
-@kernel
+@inner
 def _pick(tokens: Ints, vectors: Floats, unseen: Floats) -> Floats:
     """Return the vectors of tokens; numbers beyond the words of training are those of unseen ones."""
     picked = np.empty((len(tokens), vectors.shape[1]), np.float32)
     for place in range(len(tokens)):
         word = tokens[place]
-        picked[place] = vectors[word] if word < len(vectors) else unseen[word - len(vectors)]
+        for c in range(vectors.shape[1]):
+            picked[place, c] = vectors[word, c] if word < len(vectors) else unseen[word - len(vectors), c]
     return picked
 
 
-@kernel
+@inner
 def _ratios(
     s_tokens: Ints,
     t_tokens: Ints,
@@ -612,7 +623,7 @@ def _ratios(
     return forward, backward
 
 
-@kernel
+@inner
 def _emissions(
     source: Words, target: Words, pair: int, counts: Counts, totals: tuple[float, float], own: Floats
 ) -> Any:
@@ -623,9 +634,37 @@ def _emissions(
     return _ratios(s_tokens, t_tokens, s_vectors, t_vectors, counts, totals, own)
 
 
-@kernel
+@inner
+def _word_facts(side: Words, pair: int, null: float) -> tuple[Ints, Floats]:
+    """Return the class of each word of a sentence, and its chance to have no link; unseen words are rare."""
+    first, last = side.offsets[pair], side.offsets[pair + 1]
+    classes = np.zeros(last - first, np.int32)
+    nulls = np.full(last - first, null, np.float32)
+    for place in range(last - first):
+        word = side.tokens[first + place]
+        if word < len(side.classes):
+            classes[place] = side.classes[word]
+            nulls[place] = side.nulls[word]
+    return classes, nulls
+
+
+@inner
+def _tally_free(side: Words, pair: int, posterior: Floats, free: Floats) -> None:
+    for place in range(posterior.shape[0]):
+        linked = np.float32(0.0)
+        for k in range(posterior.shape[1]):
+            linked += posterior[place, k]
+        free[side.tokens[side.offsets[pair] + place]] += max(np.float32(1.0) - linked, np.float32(0.0))
+
+
+@inner
 def _totals(counts: Counts) -> tuple[float, float]:
-    return float(counts.source.sum()), float(counts.target.sum())
+    source = target = 0
+    for count in counts.source:
+        source += count
+    for count in counts.target:
+        target += count
+    return float(source), float(target)
 
 
 @kernel
@@ -637,8 +676,11 @@ def matrices(
     forward, backward = _emissions(source, target, pair, counts, _totals(counts), nothing)
     t_posterior = np.empty_like(forward)
     s_posterior = np.empty_like(backward)
-    explain(forward, prior, 0, t_posterior, np.empty(len(forward), np.float32), tally, 0)
-    explain(backward, prior, 1, s_posterior, np.empty(len(backward), np.float32), tally, 0)
+    s_classes, s_nulls = _word_facts(source, pair, prior.null)
+    t_classes, t_nulls = _word_facts(target, pair, prior.null)
+    scales = np.empty(max(forward.shape), np.float32)
+    explain(forward, t_nulls, prior, 0, s_classes, t_posterior, scales, tally, 0)
+    explain(backward, s_nulls, prior, 1, t_classes, s_posterior, scales, tally, 0)
     return t_posterior, s_posterior
 
 
@@ -654,11 +696,12 @@ def posteriors(
     tally: Tally,
     group: int,
     scores: Doubles,
+    free: tuple[Floats, Floats],
 ) -> Cells:
     """Find the cells √(forward · backward) ≥ floor of some pairs.
 
     What `known` says that the pairs added to the counts is left out. `scores` gets each pair's mean log ratio
-    a word, both ways.
+    a word, both ways; `free`, where it has room, sums by source and target word the chances to have no link.
     """
     totals = _totals(counts)
     offsets = np.zeros(len(pairs) + 1, np.int64)
@@ -678,9 +721,14 @@ def posteriors(
         t_scales = np.empty(n_target, np.float32)
         s_scales = np.empty(n_source, np.float32)
         t_posterior = np.empty_like(forward)
-        explain(forward, prior, 0, t_posterior, t_scales, tally, group)
+        s_classes, s_nulls = _word_facts(source, pairs[place], prior.null)
+        t_classes, t_nulls = _word_facts(target, pairs[place], prior.null)
+        explain(forward, t_nulls, prior, 0, s_classes, t_posterior, t_scales, tally, group)
         s_posterior = forward.reshape(n_source, n_target)  # the forward emissions have served: save the room
-        explain(backward, prior, 1, s_posterior, s_scales, tally, group)
+        explain(backward, s_nulls, prior, 1, t_classes, s_posterior, s_scales, tally, group)
+        if len(free[0]):
+            _tally_free(source, pairs[place], s_posterior, free[0])
+            _tally_free(target, pairs[place], t_posterior, free[1])
         for t in range(n_target):
             scores[place] += math.log(t_scales[t])
         for s in range(n_source):
@@ -702,14 +750,15 @@ def posteriors(
     return Cells(offsets, s_cells[:n].copy(), t_cells[:n].copy(), values[:n].copy())
 
 
-@kernel
+@inner
 def _longer(array: Any) -> Any:
     longer = np.empty(2 * len(array), array.dtype)
-    longer[: len(array)] = array
+    for place in range(len(array)):
+        longer[place] = array[place]
     return longer
 
 
-@kernel
+@inner
 def _known_cells(known: Cells, place: int, n_source: int, n_target: int) -> Floats:
     """Lay out the cells of one pair as a matrix; none where no cells are known."""
     if len(known.offsets) == 0:
@@ -746,7 +795,7 @@ def add_counts(
     return keys, sums, size
 
 
-@kernel
+@inner
 def _slot(keys: Longs, key: int) -> Any:
     mask = len(keys) - 1
     mixed = key * np.int64(-7046029254386353131)
@@ -756,7 +805,7 @@ def _slot(keys: Longs, key: int) -> Any:
     return slot
 
 
-@kernel
+@inner
 def _grown(keys: Longs, sums: Floats) -> tuple[Longs, Floats]:
     more_keys = np.full(2 * len(keys), -1, np.int64)
     more_sums = np.zeros(2 * len(keys), np.float32)

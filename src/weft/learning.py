@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ CLIP = 10  # jumps beyond it weigh alike
 BUCKETS = 16  # of the distance to the diagonal
 CHUNK = 2048  # pairs that one thread counts in a turn
 FLOOR = 0.01  # of a probability that is counted
+CLASSES = 50  # words so common that their jumps are learned apart
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class DefaultConfig:
     """Hold every setting of the recipe; what is None follows from the amount of text."""
 
     lowercase: bool = True
-    dimensions: int = 128
+    dimensions: int = 64
     lse_epochs: int | None = None
     chain_epochs: int | None = None
     count_passes: int = 2
@@ -38,6 +40,7 @@ class DefaultConfig:
     group: int = 8
     batch: int | None = None
     null: float = 0.1
+    mixture: float = 0.05  # the chance of a jump to anywhere, when counting
     negatives: float = 1.0
     strength: float = 3.0  # how many counts the vectors' opinion is worth
     longest: int = 400  # words: longer sentences are aligned, but not learned from
@@ -45,7 +48,7 @@ class DefaultConfig:
 
     def for_text(self, pairs: int) -> DefaultConfig:
         """Settle what follows from the number of pairs."""
-        lse, chained = (6, 2) if pairs < 10_000 else (3, 2) if pairs < 50_000 else (2, 1)
+        lse, chained = (3, 2) if pairs < 50_000 else (2, 1)
         return replace(
             self,
             lse_epochs=lse if self.lse_epochs is None else self.lse_epochs,
@@ -82,6 +85,9 @@ class Learning:
         self.tally = new_tally(1)
         self.counts = no_counts([text.spelling for text in texts])
         self.cells: list[Cells] = []
+        self.classes = [word_classes(text.spelling) for text in texts]
+        self.nulls = [np.full(len(own), config.null, np.float32) for own in self.classes]
+        self.vectors: list[Floats] = []
         self.steps = 0
         self.passes = 0
         self.record: list[dict[str, Any]] = []
@@ -123,47 +129,66 @@ class Learning:
 
     def _count(self, pool: ThreadPoolExecutor) -> Iterator[Progress]:
         """Count expected links over the text, each pass from the counts of the last less the pair's own."""
-        if self.passes == self.config.count_passes:
-            return
-        source, target = self._words()
+        if self.passes == 0:
+            classes = 1 + max(int(own.max(initial=0)) for own in self.classes)
+            self.prior = with_classes(self.prior, classes)._replace(mixture=self.config.mixture)
         chunks = [self.pairs[start : start + CHUNK] for start in range(0, len(self.pairs), CHUNK)]
         if not self.cells:
             self.cells = [no_cells()] * len(chunks)
         total = self.config.count_passes * len(chunks)
         while self.passes < self.config.count_passes:
-            tally = new_tally(len(chunks))
+            source, target = self._words()
+            tally = new_tally(len(chunks), self.prior.jumps.shape[1])
+            free = [np.zeros(len(nulls)) for nulls in self.nulls]
 
-            def work(chunk: int, tally: Tally = tally) -> Cells:
+            def work(chunk: int, words: list[Words], tally: Tally) -> tuple[Cells, list[Floats]]:
                 own, known, scores = chunks[chunk], self.cells[chunk], np.empty(len(chunks[chunk]))
+                left = [np.zeros_like(nulls) for nulls in self.nulls]
                 found: Cells = kernels.posteriors(
-                    source, target, own, self.counts, known, self.prior, FLOOR, tally, chunk, scores
+                    *words, own, self.counts, known, self.prior, FLOOR, tally, chunk, scores, tuple(left)
                 )
-                return found
+                return found, left
 
             fresh = []
             table = (np.full(1 << 12, -1, np.int64), np.zeros(1 << 12, np.float32), 0)
-            for own, found in zip(chunks, pool.map(work, range(len(chunks))), strict=True):
+            done = pool.map(partial(work, words=[source, target], tally=tally), range(len(chunks)))
+            for own, (found, left) in zip(chunks, done, strict=True):
                 table = kernels.add_counts(source, target, own, found, *table)
+                for total_free, added in zip(free, left, strict=True):
+                    total_free += added
                 fresh.append(found)
                 yield Progress(self.passes * len(chunks) + len(fresh), total, "count")
             self.cells = fresh
             self.counts = _sorted_counts(self.counts, *table[:2], self.config.strength)
+            self.nulls = [
+                _null_chances(own, text.spelling.counts, self.config.null)
+                for own, text in zip(free, self.texts, strict=True)
+            ]
             self.passes += 1
+            self.tally = new_tally(1, tally.jumps.shape[3])
             _add(self.tally, tally)
             self._settle("count", entries=len(self.counts.values))
 
     def _words(self) -> list[Words]:
         none = np.empty((0, self.config.dimensions), np.float32)
+        if not self.vectors:
+            self.vectors = [
+                word_vectors(text.spelling, side.table)
+                for text, side in zip(self.texts, self.sides, strict=True)
+            ]
         return [
-            Words(side.tokens, side.offsets, word_vectors(text.spelling, side.table), none)
-            for text, side in zip(self.texts, self.sides, strict=True)
+            Words(side.tokens, side.offsets, classes, nulls, vectors, none)
+            for side, classes, nulls, vectors in zip(
+                self.sides, self.classes, self.nulls, self.vectors, strict=True
+            )
         ]
 
     def arrays(self) -> dict[str, Any]:
         """Return everything that `restore` needs, as arrays."""
         arrays: dict[str, Any] = {f"prior.{name}": getattr(self.prior, name) for name in _PRIOR}
-        for name, side, adam in zip(("source", "target"), self.sides, self.adams, strict=True):
+        for name, side, adam, nulls in zip(_SIDES, self.sides, self.adams, self.nulls, strict=True):
             arrays[f"{name}.table"] = side.table
+            arrays[f"{name}.nulls"] = nulls
             arrays |= {f"{name}.{field}": value for field, value in zip(Adam._fields, adam, strict=True)}
         arrays |= {f"tally.{name}": value for name, value in zip(Tally._fields, self.tally, strict=True)}
         arrays |= {f"counts.{name}": getattr(self.counts, name) for name in _COUNTS}
@@ -177,7 +202,10 @@ class Learning:
         self.record = record
         self.prior = self.prior._replace(**{name: arrays[f"prior.{name}"] for name in _PRIOR})
         self.prior = self.prior._replace(chained=self.passes > 0 or self._descended())
-        for name, side, adam in zip(("source", "target"), self.sides, self.adams, strict=True):
+        if self.passes:
+            self.prior = self.prior._replace(mixture=self.config.mixture)
+        self.nulls = [arrays[f"{name}.nulls"] for name in _SIDES]
+        for name, side, adam in zip(_SIDES, self.sides, self.adams, strict=True):
             side.table[:] = arrays[f"{name}.table"]
             for field in Adam._fields:
                 getattr(adam, field)[:] = arrays[f"{name}.{field}"]
@@ -197,6 +225,7 @@ class Learning:
         return self.steps > self.config.lse_epochs * math.ceil(len(self.pairs) / self.config.batch)
 
 
+_SIDES = ("source", "target")
 _PRIOR = ("jumps", "starts", "diagonals")
 _COUNTS = ("offsets", "sources", "values")
 
@@ -228,9 +257,9 @@ class _Stepper:
         gradients = [_gradient(side, pairs, bounds) for side in self.sides]
 
         def find(own: Longs) -> None:
-            kernels.gradients(
-                *self.sides, pairs, bounds, own, prior, self.config.negatives, tally, *gradients
-            )
+            for g in own:
+                group = pairs[bounds[g] : bounds[g + 1]]
+                kernels.gradients(*self.sides, group, prior, self.config.negatives, tally, g, *gradients)
 
         def apply(n: int) -> None:
             kernels.update(self.sides[n], gradients[n], self.adams[n], rate, self.stamps[n], self.scratch[n])
@@ -260,13 +289,36 @@ def first_prior(null: float) -> Prior:
     jumps = np.exp(-0.3 * np.abs(np.arange(-CLIP, CLIP + 1) - 1))
     starts = np.exp(-0.3 * np.arange(CLIP + 1))
     diagonals = np.exp(-4.0 * np.arange(BUCKETS) / BUCKETS)
-    both = (np.stack([weights, weights]).astype(np.float32) for weights in (jumps, starts, diagonals))
-    return Prior(null, False, *both)
+    both = (np.stack([weights, weights]).astype(np.float32) for weights in (jumps[None], starts, diagonals))
+    return Prior(null, 0.0, False, *both)
 
 
-def new_tally(groups: int) -> Tally:
-    """Make a tally for so many groups, each at zero."""
-    jumps, starts, diagonals = (np.zeros((groups, 2, 2, size)) for size in (2 * CLIP + 1, CLIP + 1, BUCKETS))
+def with_classes(prior: Prior, classes: int) -> Prior:
+    """Give each class of words the jumps that all have had so far."""
+    return prior._replace(jumps=np.repeat(prior.jumps, classes, axis=1))
+
+
+def word_classes(spelling: Spelling) -> kernels.Ints:
+    """Class words by how they jump: the commonest each by itself, the others by order of frequency."""
+    counts = spelling.counts
+    classes = (np.log2(np.clip(counts, 1, 1 << 15)) // 3).astype(np.int32)
+    common = np.argsort(-counts, kind="stable")[:CLASSES]
+    common = common[counts[common] >= 100]
+    classes[common] = 6 + np.arange(len(common))
+    return classes
+
+
+def _null_chances(free: kernels.Doubles, counts: Longs, null: float) -> Floats:
+    """Return each word's chance to have no link: the prior, times how much freer than others it was."""
+    mean = max(free.sum() / max(counts.sum(), 1), 1e-3)
+    chances: Floats = (null * (free + 20 * mean) / (counts + 20) / mean).astype(np.float32)
+    return chances
+
+
+def new_tally(groups: int, classes: int = 1) -> Tally:
+    """Make a tally for so many groups and classes, each at zero."""
+    jumps = np.zeros((groups, 2, 2, classes, 2 * CLIP + 1))
+    starts, diagonals = (np.zeros((groups, 2, 2, size)) for size in (CLIP + 1, BUCKETS))
     return Tally(jumps, starts, diagonals, np.zeros((groups, 2)))
 
 
@@ -277,15 +329,20 @@ def _add(total: Tally, tally: Tally) -> None:
 
 def _updated(prior: Prior, tally: Tally) -> Prior:
     """Set each weight to how often it was taken, of all the times that it could have been."""
+    if not prior.chained:
+        return prior._replace(diagonals=_weights(tally.diagonals[0, :, 0], tally.diagonals[0, :, 1]))
+    taken, chances = tally.jumps[0, :, 0], tally.jumps[0, :, 1]  # (direction, classes, jumps)
+    jumps = _weights(taken.sum(1, keepdims=True), chances.sum(1, keepdims=True))
+    if taken.shape[1] > 1:  # a class begins with 50 jumps such as all words make
+        common = 50 * taken.sum(1, keepdims=True) / np.maximum(taken.sum((1, 2), keepdims=True), 1)
+        jumps = _weights(taken + common, chances + common / jumps, 1e-3)
+    return prior._replace(jumps=jumps, starts=_weights(tally.starts[0, :, 0], tally.starts[0, :, 1]))
 
-    def weights(counts: kernels.Doubles) -> Floats:
-        fresh = (counts[0, :, 0] + 1) / (counts[0, :, 1] + 1)
-        floored: Floats = np.maximum(fresh / fresh.max(1, keepdims=True), 1e-3).astype(np.float32)
-        return floored
 
-    if prior.chained:
-        return prior._replace(jumps=weights(tally.jumps), starts=weights(tally.starts))
-    return prior._replace(diagonals=weights(tally.diagonals))
+def _weights(taken: kernels.Doubles, chances: kernels.Doubles, more: float = 1.0) -> Floats:
+    fresh = (taken + more) / (chances + more)
+    floored: Floats = np.maximum(fresh / fresh.max(-1, keepdims=True), 1e-3).astype(np.float32)
+    return floored
 
 
 def _adam(table: Floats) -> Adam:
