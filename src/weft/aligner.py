@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, overload
 
-import weft
+import numpy as np
+import numpy.typing as npt
+
 from weft.alignment import Alignment
-from weft.configuration import with_settings
-from weft.errors import InputError, ModelError, UsageError
+from weft.configuration import to_mapping, with_settings
+from weft.errors import ModelError, UsageError
+from weft.models import About, read_about, write_model
+from weft.posterior import Decoding, Inference, agreement
 from weft.progress import Progress
 from weft.text import Bitext, Sentence, SentencePair, tokenize
 
-FORMAT = 1  # of the model directory
-CHUNK = 512  # pairs that one thread aligns in a turn
+RECIPES = ("default", "paper")
+CHUNK = 256  # pairs that one thread aligns in a turn
+WORDS = 20_000  # of a chunk, at most: long sentences come in smaller ones
 
 PairLike: TypeAlias = SentencePair | tuple[str | Sequence[str], str | Sequence[str]]
 
@@ -29,7 +33,10 @@ PairLike: TypeAlias = SentencePair | tuple[str | Sequence[str], str | Sequence[s
 class Recipe(Protocol):
     """What every recipe can do."""
 
+    config: Any
+    seed: int
     threads: int | None
+    record: list[dict[str, Any]]
 
     def fit(self, bitext: Iterable[SentencePair]) -> Iterator[Progress]: ...
 
@@ -49,11 +56,14 @@ def _recipe_kind(name: str) -> tuple[Any, Any]:
         from weft.paper import PaperConfig, PaperRecipe
 
         return PaperRecipe, PaperConfig
-    raise UsageError(f"there is no recipe {name!r}; there are default, paper")
+    raise UsageError(f"there is no recipe {name!r}; there are {', '.join(RECIPES)}")
 
 
 class Aligner:
-    """Align the words of sentence pairs, by a model learned from parallel text."""
+    """Align the words of sentence pairs, by a model learned from parallel text.
+
+    Any number of threads may use one aligner at the same time, once it has learned.
+    """
 
     def __init__(
         self,
@@ -65,79 +75,160 @@ class Aligner:
         settings: Iterable[str] = (),
     ) -> None:
         kind, config = _recipe_kind(recipe)
-        self.name = recipe
+        if seed < 0:
+            raise UsageError(f"a seed of {seed} cannot be: it is 0 or more")
+        if threads is not None and threads < 1:
+            raise UsageError(f"{threads} threads cannot be: at least 1 is needed")
         self.recipe: Recipe = kind(
             with_settings(config(), settings), seed=seed, threads=threads, device=device
         )
+        self.about = About(recipe, {}, seed)
 
-    def train(self, bitext: Bitext | Iterable[PairLike]) -> Iterator[Progress]:
-        """Learn from parallel text step by step, telling how far it is; done when the iterator ends."""
-        return self.recipe.fit(bitext if isinstance(bitext, Bitext) else map(_pair, bitext))
+    def train(self, bitext: Bitext | Iterable[PairLike], **help: Any) -> Iterator[Progress]:
+        """Learn from parallel text step by step, telling how far it is; done when the iterator ends.
+
+        `fit` says what can be given beside the text.
+        """
+        if help and self.about.recipe != "default":
+            raise UsageError(f"the recipe {self.about.recipe} cannot use {', '.join(sorted(help))}")
+        text = _Counted(bitext if isinstance(bitext, Bitext) else map(_pair, bitext))
+        wall, cpu = time.perf_counter(), time.process_time()
+        yield from self.recipe.fit(text, **help)
+        training = {
+            "pairs": text.pairs,
+            "words": text.words,
+            "seconds": round(time.perf_counter() - wall, 1),
+            "cpu_seconds": round(time.process_time() - cpu, 1),
+            "record": self.recipe.record,
+        }
+        self.about = replace(self.about, training=training, tokenize=text.tokenize)
 
     def fit(
         self,
         bitext: Bitext | Iterable[PairLike],
         *,
         progress: Callable[[Progress], None] | None = None,
+        **help: Any,
     ) -> Aligner:
         """Learn from parallel text, and return the aligner."""
-        for event in self.train(bitext):
+        for event in self.train(bitext, **help):
             if progress is not None:
                 progress(event)
         return self
 
     @overload
-    def align(self, source: str | Sequence[str], target: str | Sequence[str]) -> Alignment: ...
+    def align(
+        self, source: str | Sequence[str], target: str | Sequence[str], *, decoding: Decoding | None = None
+    ) -> Alignment: ...
 
     @overload
-    def align(self, source: Bitext | Iterable[PairLike]) -> Iterator[Alignment]: ...
+    def align(
+        self, source: Bitext | Iterable[PairLike], *, decoding: Decoding | None = None
+    ) -> Iterator[Alignment]: ...
 
-    def align(self, source: Any, target: Any = None) -> Alignment | Iterator[Alignment]:
+    def align(
+        self, source: Any, target: Any = None, *, decoding: Decoding | None = None
+    ) -> Alignment | Iterator[Alignment]:
         """Align one pair, or each of many; the links of a pair depend on the model and that pair alone.
 
-        Sentences are strings, cut at spaces, or sequences of words. Many are aligned as they come, in order.
+        Sentences are strings, cut as the model's training text was, or sequences of words. Many are aligned
+        as they come, in order; a fault in the text comes up after the alignments of the pairs before it.
         """
         if target is not None:
-            return self.recipe.align([_pair((source, target))])[0]
-        return self._stream(source if isinstance(source, Bitext) else map(_pair, source))
+            return self.infer([(source, target)], decoding=decoding)[0].alignment
+        return (inference.alignment for _, inference in self.stream(source, decoding=decoding))
 
-    def _stream(self, pairs: Iterable[SentencePair]) -> Iterator[Alignment]:
-        chunks = iter(pairs)
-        threads = self.recipe.threads or 1
-        with ThreadPoolExecutor(threads) as pool:
-            waiting: deque[Future[list[Alignment]]] = deque()
+    def infer(self, pairs: Iterable[PairLike], *, decoding: Decoding | None = None) -> list[Inference]:
+        """Return all that the model thinks of some pairs: links, scores, and words without links if asked."""
+        return self._infer([self._pair(pair) for pair in pairs], decoding or Decoding())
+
+    def score(self, source: str | Sequence[str], target: str | Sequence[str]) -> float:
+        """Score a pair as translations: the higher, the better; 0 is what unrelated words would give."""
+        score = self.infer([(source, target)])[0].score
+        if score is None:
+            raise UsageError(f"the recipe {self.about.recipe} does not score pairs")
+        return score
+
+    def posteriors(self, source: str | Sequence[str], target: str | Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return the probability of every link of a pair, as a (source, target) matrix."""
+        if self.about.recipe != "default":
+            raise UsageError(f"the recipe {self.about.recipe} has no posteriors")
+        recipe: Any = self.recipe
+        return agreement(*recipe.posteriors(self._pair((source, target))))
+
+    def stream(
+        self, pairs: Bitext | Iterable[PairLike], *, decoding: Decoding | None = None
+    ) -> Iterator[tuple[SentencePair, Inference]]:
+        """Infer pair by pair as they come, in order, holding no more than the threads are busy with."""
+        decoding = decoding or Decoding()
+        chunks = _chunks(pairs if isinstance(pairs, Bitext) else map(self._pair, pairs))
+        workers = (self.recipe.threads or 1) if self.about.recipe == "default" else 1
+        fault: Exception | None = None
+        with ThreadPoolExecutor(workers) as pool:
+            waiting: deque[tuple[list[SentencePair], Future[list[Inference]]]] = deque()
             try:
-                while True:
-                    chunk = list(islice(chunks, CHUNK))
-                    if chunk:
-                        waiting.append(pool.submit(self.recipe.align, chunk))
-                    if waiting and (not chunk or len(waiting) > 2 * threads):
-                        yield from waiting.popleft().result()
-                    elif not chunk:
-                        return
+                while fault is None:
+                    try:
+                        chunk = next(chunks, None)
+                    except Exception as error:  # comes up below, after the pairs before it
+                        fault = error
+                        break
+                    if chunk is None:
+                        break
+                    waiting.append((chunk, pool.submit(self._infer, chunk, decoding)))
+                    if len(waiting) > 2 * workers:
+                        own, future = waiting.popleft()
+                        yield from zip(own, future.result(), strict=True)
+                while waiting:
+                    own, future = waiting.popleft()
+                    yield from zip(own, future.result(), strict=True)
             finally:
-                for future in waiting:
+                for _, future in waiting:
                     future.cancel()
+        if fault is not None:
+            raise fault
 
-    def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
+    def _infer(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
+        recipe: Any = self.recipe
+        if self.about.recipe == "default":
+            inferences: list[Inference] = recipe.infer(pairs, decoding)
+            return inferences
+        if decoding.threshold is not None or decoding.direction is not None or decoding.null:
+            raise UsageError(f"the recipe {self.about.recipe} has no thresholds, directions and P(NULL)")
+        return self._align_otherwise(pairs, decoding)
+
+    def _align_otherwise(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
+        """Align by a recipe that knows links alone."""
+        recipe: Any = self.recipe
+        if decoding.heuristic is not None and decoding.heuristic != recipe.config.decoding.heuristic:
+            changed = replace(recipe.config.decoding, heuristic=decoding.heuristic)
+            recipe.config = replace(recipe.config, decoding=changed)
+        long = [max(map(len, pair)) > decoding.longest for pair in pairs]
+        found = iter(recipe.align([pair for pair, too_long in zip(pairs, long, strict=True) if not too_long]))
+        return [
+            Inference(Alignment(), too_long=True) if too_long else Inference(next(found)) for too_long in long
+        ]
+
+    def _pair(self, pair: PairLike) -> SentencePair:
+        return _pair(pair, self.about.tokenize)
+
+    def save(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        languages: tuple[str, str] | None = None,
+        note: str | None = None,
+    ) -> None:
         """Write the model as a directory, which appears whole or not at all."""
-        target = Path(directory)
-        if target.exists() and not force:
-            raise InputError("exists already; give --force to overwrite it", file=str(target))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        try:
-            self.recipe.save(partial)
-            about = {"format": FORMAT, "weft": weft.__version__, "recipe": self.name}
-            text = json.dumps(about, indent=2) + "\n"
-            (partial / "model.json").write_text(text, encoding="utf-8", newline="\n")
-            partial.chmod(0o755)
-            if target.exists():
-                shutil.rmtree(target)
-            partial.rename(target)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
+        about = replace(
+            self.about,
+            config=to_mapping(self.recipe.config),
+            languages=languages or self.about.languages,
+            note=note or self.about.note,
+        )
+        write_model(directory, about, self.recipe.save, force=force)
+        self.about = about
 
     @classmethod
     def load(
@@ -145,26 +236,64 @@ class Aligner:
     ) -> Aligner:
         """Read a model that `save` wrote."""
         path = Path(directory)
+        about = read_about(path)
         try:
-            about = json.loads((path / "model.json").read_text(encoding="utf-8"))
-            version, name = about["format"], about["recipe"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"{path}: this is no weft model: {error}") from error
-        if version != FORMAT:
-            raise ModelError(f"{path}: a model of format {version}; this weft reads format {FORMAT}")
-        kind, _ = _recipe_kind(name)
+            kind, _ = _recipe_kind(about.recipe)
+            tokenize("", about.tokenize)
+        except UsageError as error:
+            raise ModelError(f"{path}: this model cannot be used: {error}") from error
         aligner = cls.__new__(cls)
-        aligner.name = name
+        aligner.about = about
         aligner.recipe = kind.load(path, threads=threads, device=device)
         return aligner
 
 
-def _pair(pair: PairLike) -> SentencePair:
+class _Counted:
+    """Count the pairs and words of a text while a recipe walks it."""
+
+    def __init__(self, bitext: Iterable[SentencePair]) -> None:
+        self._bitext = bitext
+        self.names: Sequence[str] = getattr(bitext, "names", ())
+        self.tokenize: str = getattr(bitext, "tokenize", "space")
+        self.pairs = 0
+        self.words = [0, 0]
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        self.pairs, self.words = 0, [0, 0]
+        for pair in self._bitext:
+            self.pairs += 1
+            self.words[0] += len(pair.source)
+            self.words[1] += len(pair.target)
+            yield pair
+
+
+def _chunks(pairs: Iterable[SentencePair]) -> Iterator[list[SentencePair]]:
+    """Part pairs into lists; what was read before a fault comes first."""
+    stream = iter(pairs)
+    while True:
+        chunk: list[SentencePair] = []
+        words = 0
+        try:
+            for pair in islice(stream, CHUNK):
+                chunk.append(pair)
+                words += len(pair.source) + len(pair.target)
+                if words > WORDS:
+                    break
+        except Exception:
+            if chunk:
+                yield chunk
+            raise
+        if not chunk:
+            return
+        yield chunk
+
+
+def _pair(pair: PairLike, how: str = "space") -> SentencePair:
     if isinstance(pair, SentencePair):
         return pair
     source, target = pair
-    return SentencePair(_sentence(source), _sentence(target))
+    return SentencePair(_sentence(source, how), _sentence(target, how))
 
 
-def _sentence(words: str | Sequence[str]) -> Sentence:
-    return tokenize(words) if isinstance(words, str) else Sentence(words, " ".join(words))
+def _sentence(words: str | Sequence[str], how: str) -> Sentence:
+    return tokenize(words, how) if isinstance(words, str) else Sentence(words, " ".join(words))

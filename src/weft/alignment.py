@@ -9,6 +9,7 @@ from typing import TypeAlias
 from weft.text import SentencePair
 
 Link: TypeAlias = tuple[int, int]
+Unlinked: TypeAlias = tuple[tuple[int, float], ...]  # positions of words without a link, with P(NULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class Entry:
     score: float | None = None
     name: str | None = None
     pair: SentencePair | None = None
+    unlinked: tuple[Unlinked, Unlinked] | None = None  # of the source, of the target
 
     def gold(self) -> GoldAlignment:
         """Take the links as gold: all are possible, and sure unless marked otherwise."""
@@ -90,4 +92,5 @@ class Entry:
             alignment=self.alignment.inverse(),
             unsure=frozenset((t, s) for s, t in self.unsure),
             pair=None if self.pair is None else self.pair.reversed(),
+            unlinked=None if self.unlinked is None else self.unlinked[::-1],
         )

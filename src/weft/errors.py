@@ -2,6 +2,7 @@
 
 WeftError                 exit code 1
 ├── InputError            a file or a line of it is at fault; says which
+│   └── NothingToLearnError   a text without a pair that has words on both sides
 ├── ModelError            a model directory is damaged, foreign, or of another version
 └── MissingExtraError     an optional dependency is not installed; names the extra
 UsageError                exit code 2: options that do not go together
@@ -24,6 +25,10 @@ class InputError(WeftError):
         self.line = line
         place = ":".join(str(part) for part in (file, line) if part is not None)
         super().__init__(f"{place}: {message}" if place else message)
+
+
+class NothingToLearnError(InputError):
+    """Report a text that has no pair with words on both sides."""
 
 
 class ModelError(WeftError):

@@ -59,41 +59,42 @@ def joint_reader(format: str, languages: Sequence[str] | None = None) -> Reader:
     if languages is not None and (len(languages) != 2 or languages[0] == languages[1]):
         raise UsageError("--languages takes two different languages, source first")
     if format == "joint":
-        return _read_bars
+        return lambda file, oddities: _read(file, oddities, _parse_bars)
     if format == "tsv":
-        return _read_columns
+        return lambda file, oddities: _read(file, oddities, _parse_columns)
     if format == "jsonl":
-        return lambda file, oddities: _read_json(file, oddities, languages)
+        return lambda file, oddities: _read(file, oddities, lambda line: _sides(loads(line), languages))
     raise UsageError(f"no joint format {format!r}; there are {', '.join(FORMATS)}")
 
 
-def _read_bars(file: LineFile, oddities: Oddities) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(file.lines(oddities), 1):
-        found = _BAR.search(line)
-        if found is None:
-            message = "no `|||` between spaces; each line must be `source ||| target`"
-            raise InputError(message, file=file.name, line=number)
-        yield line[: found.start()], line[found.end() :]
-
-
-def _read_columns(file: LineFile, oddities: Oddities) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(file.lines(oddities), 1):
-        columns = line.split("\t", 2)
-        if len(columns) < 2:
-            message = "no tab; each line must be `source TAB target`"
-            raise InputError(message, file=file.name, line=number)
-        yield columns[0], columns[1]
-
-
-def _read_json(
-    file: LineFile, oddities: Oddities, languages: Sequence[str] | None
+def _read(
+    file: LineFile, oddities: Oddities, parse: Callable[[str], tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
+    """Part each line in two; one that cannot be is an error or, unless the file is strict, an empty pair."""
     for number, line in enumerate(file.lines(oddities), 1):
         try:
-            yield _sides(loads(line), languages)
+            sides = parse(line)
         except ValueError as error:
-            reason = f"not JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error)
-            raise InputError(reason, file=file.name, line=number) from error
+            if file.strict:
+                reason = f"not JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error)
+                raise InputError(reason, file=file.name, line=number) from error
+            oddities.damaged += 1 if line else 0  # an empty line is not damaged, or is already counted
+            sides = ("", "")
+        yield sides
+
+
+def _parse_bars(line: str) -> tuple[str, str]:
+    found = _BAR.search(line)
+    if found is None:
+        raise ValueError("no `|||` between spaces; each line must be `source ||| target`")
+    return line[: found.start()], line[found.end() :]
+
+
+def _parse_columns(line: str) -> tuple[str, str]:
+    columns = line.split("\t", 2)
+    if len(columns) < 2:
+        raise ValueError("no tab; each line must be `source TAB target`")
+    return columns[0], columns[1]
 
 
 def loads(line: str) -> Any:

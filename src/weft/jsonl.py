@@ -104,6 +104,8 @@ def format_jsonl(entry: Entry, number: int) -> str:
         value["possible"] = [item for link, item in items if link in entry.unsure]
     if entry.score is not None:
         value["score"] = entry.score
+    if entry.unlinked is not None:
+        value["src_null"], value["tgt_null"] = entry.unlinked
     if entry.pair is not None:
         value |= {"src_spans": entry.pair.source.spans, "tgt_spans": entry.pair.target.spans}
     return json.dumps(value, ensure_ascii=False)

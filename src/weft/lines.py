@@ -38,6 +38,7 @@ class Oddities:
     odd_spaces: int = 0
     repeated_spaces: int = 0
     line_breaks: int = 0
+    damaged: int = 0
 
     def __bool__(self) -> bool:
         return any(getattr(self, field.name) for field in fields(self))
@@ -53,6 +54,7 @@ _ODDITY_TEXTS = {
     "odd_spaces": "lines with no-break or other odd spaces (kept inside words)",
     "repeated_spaces": "lines with repeated spaces (taken as one)",
     "line_breaks": "texts with a line break inside (taken as a space)",
+    "damaged": "lines that cannot be read (taken as empty)",
 }
 
 
@@ -60,11 +62,12 @@ class LineFile:
     """Give the lines of a file, without their ends; only a line feed ends a line.
 
     `-` is standard input. What cannot be read twice (standard input, a pipe) is first copied to a
-    temporary file.
+    temporary file. Unless `strict`, a line that is not UTF-8 is counted and given as an empty one.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, strict: bool = True) -> None:
         self.name = os.fspath(path)
+        self.strict = strict
         self._spooled: str | None = None
 
     def lines(self, oddities: Oddities | None = None) -> Iterator[str]:
@@ -72,7 +75,7 @@ class LineFile:
         oddities = Oddities() if oddities is None else oddities
         number = 1
         for block in self._blocks():
-            text = self._decode(block, number)
+            text = self._decode(block, number, oddities)
             if number == 1 and text.startswith("\ufeff"):
                 oddities.byte_order_marks += 1
                 text = text[1:]
@@ -99,10 +102,12 @@ class LineFile:
         oddities.crlf += 1
         return line[:-1]
 
-    def _decode(self, block: bytes, number: int) -> str:
+    def _decode(self, block: bytes, number: int, oddities: Oddities) -> str:
         try:
             return block.decode("utf-8")
         except UnicodeDecodeError as error:
+            if not self.strict:
+                return _decoded_lines(block, oddities)
             before = block[: error.start]
             column = error.start - (before.rfind(b"\n") + 1) + 1
             line = number + before.count(b"\n")
@@ -158,6 +163,18 @@ class LineFile:
                 with open(self.name, "rb") as pipe:
                     shutil.copyfileobj(pipe, copy)
         self._spooled = path
+
+
+def _decoded_lines(block: bytes, oddities: Oddities) -> str:
+    """Decode line by line, and leave those empty that cannot be."""
+    lines = []
+    for line in block.split(b"\n"):
+        try:
+            lines.append(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            oddities.damaged += 1
+            lines.append("")
+    return "\n".join(lines)
 
 
 def _remove(path: str) -> None:

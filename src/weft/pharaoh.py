@@ -92,7 +92,11 @@ def format_line(entry: Entry, dialect: str) -> str:
     first = 1 if dialect == "talp" else 0
     if dialect == "scored" and entry.alignment.probabilities is not None:
         scored = zip(entry.alignment.links, entry.alignment.probabilities, strict=True)
-        return " ".join([f"{s}-{t}:{decimal(p)}" for (s, t), p in scored])
+        items = [f"{s}-{t}:{decimal(p)}" for (s, t), p in scored]
+        if entry.unlinked is not None:
+            items += [f"{s}-NULL:{decimal(p)}" for s, p in entry.unlinked[0]]
+            items += [f"NULL-{t}:{decimal(p)}" for t, p in entry.unlinked[1]]
+        return " ".join(items)
     if dialect in ("pharaoh", "scored"):
         return str(entry.alignment)
     mark = "?" if dialect == "possible" else "p"

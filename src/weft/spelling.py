@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from weft.errors import InputError
 from weft.features import Vocabulary
 
 PREFIXES = (3, 4, 5, 6)
@@ -93,7 +94,7 @@ class Spelling:
                     ]
                 )
             offsets.append(len(tokens))
-        return np.frombuffer(tokens, np.int32), np.frombuffer(offsets, np.int64), list(unseen)
+        return _array(tokens), np.frombuffer(offsets, np.int64), list(unseen)
 
     def save(self, directory: Path, name: str) -> None:
         """Write words and affixes as text, a line each, with their counts."""
@@ -107,6 +108,10 @@ class Spelling:
             Vocabulary.load(directory / f"{name}.words.txt"),
             Vocabulary.load(directory / f"{name}.affixes.txt"),
         )
+
+
+def _array(numbers: array[int]) -> npt.NDArray[np.int32]:
+    return np.frombuffer(numbers, np.int32) if numbers else np.empty(0, np.int32)
 
 
 def _flat(lists: Sequence[Sequence[int]]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
@@ -131,7 +136,7 @@ class Reader:
     def finish(self) -> tuple[Spelling, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Return the spelling, the numbers of all tokens, and where each sentence begins."""
         words = list(self._numbers.words)
-        tokens = np.frombuffer(self._tokens, np.int32) if self._tokens else np.empty(0, np.int32)
+        tokens = _array(self._tokens)
         counts = np.bincount(tokens, minlength=len(words))
         spelling = Spelling.of(dict(zip(words, counts.tolist(), strict=True)))
         final = np.array([spelling.words.known[word] for word in words], np.int32)
@@ -148,5 +153,12 @@ class _Numbers(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         form = word.lower() if self.lowercase else word
+        _check_word(form)
         number = self[word] = self.words.setdefault(form, len(self.words))
         return number
+
+
+def _check_word(word: str) -> None:
+    """Refuse what a vocabulary file cannot hold; words of text files are never of this kind."""
+    if "\n" in word or any("\ud800" <= letter <= "\udfff" for letter in word):
+        raise InputError(f"the word {word!r} has a line break or half a surrogate pair in it")

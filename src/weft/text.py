@@ -74,7 +74,8 @@ class Bitext:
     """Walk sentence pairs from files, as often as wanted, without holding them.
 
     Give two files, or one that holds both sides: `src ||| tgt`, two columns (TSV), or JSON lines.
-    `-` is standard input. After a walk, `oddities` says what was put right on the way.
+    `-` is standard input. After a walk, `oddities` says what was put right on the way; unless `strict`, a
+    line that cannot be read is an empty pair, and counted there.
     """
 
     def __init__(
@@ -85,13 +86,14 @@ class Bitext:
         tokenize: str = "space",
         format: str = "auto",
         languages: Sequence[str] | None = None,
+        strict: bool = True,
     ) -> None:
         _check_options(source, target, tokenize, format)
         self.tokenize = tokenize
         self.format = "parallel" if target is not None else format
         self.languages = None if languages is None else tuple(languages)
         self.oddities = Oddities()
-        self._files = [LineFile(path) for path in (source, target) if path is not None]
+        self._files = [LineFile(path, strict=strict) for path in (source, target) if path is not None]
         self._texts: tuple[tuple[str, str], ...] | None = None
         self._swapped = False
 

@@ -12,10 +12,13 @@ from weft.text import Bitext
 from weft.tokenization import TOKENIZERS
 
 
-def add_text(parser: argparse.ArgumentParser) -> None:
+def add_text(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Add SOURCE and TARGET as arguments, and how to read them; `bitext_of` makes a bitext of them."""
     parser.add_argument(
-        "source", metavar="SOURCE", help="the source text, or a joint file; `-` is standard input"
+        "source",
+        metavar="SOURCE",
+        nargs="?" if optional else None,
+        help="the source text, or a joint file; `-` is standard input",
     )
     parser.add_argument("target", metavar="TARGET", nargs="?", help="the target text; none for a joint file")
     add_reading(parser)
@@ -50,10 +53,15 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def bitext_of(args: argparse.Namespace) -> Bitext:
+def bitext_of(args: argparse.Namespace, *, strict: bool = True) -> Bitext:
     """Make the bitext that the arguments of `add_text` or `add_text_options` name."""
     return Bitext(
-        args.source, args.target, tokenize=args.tokenize, format=args.format, languages=args.languages
+        args.source,
+        args.target,
+        tokenize=args.tokenize,
+        format=args.format,
+        languages=args.languages,
+        strict=strict,
     )
 
 

@@ -1,0 +1,79 @@
+"""Checkpoints: the state of learning, kept now and then in one file that is always whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from weft.errors import InputError, ModelError, UsageError
+
+FILE = "checkpoint.safetensors"
+
+
+class Checkpoint:
+    """Keep the state of learning every so many seconds, and give it back after a stop."""
+
+    def __init__(
+        self, directory: str | os.PathLike[str], *, every: float = 600.0, resume: bool = False
+    ) -> None:
+        if not every >= 0:
+            raise UsageError(f"a checkpoint every {every} seconds cannot be")
+        self.path = Path(directory) / FILE
+        self.every = every
+        self.resume = resume
+        self._last = time.monotonic()
+        if self.path.exists() and not resume:
+            raise InputError(
+                "there is a checkpoint of earlier learning: give --resume to go on, or remove it",
+                file=str(self.path),
+            )
+
+    def due(self) -> bool:
+        """Tell whether it is time to keep the state."""
+        return time.monotonic() - self._last >= self.every
+
+    def keep(self, arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """Write the state beside the last one, and put it in its place when it is whole."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, partial = tempfile.mkstemp(prefix=".checkpoint.", dir=self.path.parent)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(save(dict(arrays), {"facts": json.dumps(facts)}))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(partial, self.path)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", file=str(self.path)) from error
+        self._last = time.monotonic()
+
+    def load(self, expected: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Return what was kept last: arrays and facts, of which those `expected` must be as they were."""
+        if not self.resume or not self.path.exists():
+            return None
+        try:
+            with safe_open(self.path, "np") as file:
+                facts = json.loads((file.metadata() or {})["facts"])
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            differing = [key for key, value in expected.items() if facts[key] != value]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, SafetensorError) as error:
+            raise ModelError(f"{self.path}: this is no checkpoint that can be used: {error}") from error
+        if differing:
+            raise ModelError(
+                f"{self.path}: the checkpoint is of another {differing[0]}; "
+                "give the same text and options again, or remove it"
+            )
+        return arrays, facts
+
+    def remove(self) -> None:
+        """Remove the checkpoint: learning is done."""
+        self.path.unlink(missing_ok=True)
+        if self.path.parent.is_dir() and not any(self.path.parent.iterdir()):
+            self.path.parent.rmdir()

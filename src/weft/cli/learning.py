@@ -1,0 +1,110 @@
+"""What the verbs that learn share: their options, and learning with a bar."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from weft.cli.progress import Meter
+from weft.errors import UsageError
+from weft.text import Bitext
+
+
+def add_learning(parser: argparse.ArgumentParser) -> None:
+    """Add the options of learning; `new_aligner` makes an aligner of them."""
+    group = parser.add_argument_group("learning")
+    group.add_argument(
+        "--recipe",
+        choices=("default", "paper"),
+        help="how to learn: the default, or as Legrand et al. (2016)",
+    )
+    group.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a setting of the recipe; `weft show` lists those of a model",
+    )
+    group.add_argument("--seed", type=int, metavar="N", help="seed of all that is drawn by chance (1)")
+    group.add_argument(
+        "--lowercase",
+        action=argparse.BooleanOptionalAction,
+        help="take words as equal whatever their case (the default)",
+    )
+    group.add_argument(
+        "--lexicon",
+        metavar="FILE",
+        help="known word pairs, `source TAB target [TAB weight]` a line, the weight in times seen (10)",
+    )
+    group.add_argument(
+        "--known-links",
+        metavar="FILE",
+        help="known links of the text, `0-0 1-2` a line; a word that has some gets no others",
+    )
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Add --threads, --device and --quiet."""
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="threads to use (all cores); the result is the same"
+    )
+    parser.add_argument(
+        "--device", default="cpu", metavar="D", help="where the paper's recipe computes (cpu)"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")
+
+
+def refuse_learning(args: argparse.Namespace, why: str) -> None:
+    """Refuse options of learning where nothing is learned."""
+    names = ("recipe", "seed", "lowercase", "lexicon")
+    given = [f"--{name}" for name in names if getattr(args, name) is not None]
+    given += ["--set"] if args.settings else []
+    if given:
+        raise UsageError(f"{', '.join(given)}: {why}")
+
+
+def new_aligner(args: argparse.Namespace) -> Any:
+    """Make the aligner that the options ask for."""
+    from weft.aligner import Aligner
+
+    recipe = args.recipe or "default"
+    settings = list(args.settings)
+    if args.lowercase is not None:
+        key = "lowercase" if recipe == "default" else "features.lowercase"
+        settings.append(f"{key}={args.lowercase}")
+    seed = 1 if args.seed is None else args.seed
+    return Aligner(recipe, seed=seed, threads=args.threads, device=args.device, settings=settings)
+
+
+def learn(aligner: Any, text: Bitext, args: argparse.Namespace, meter: Meter, **help: Any) -> None:
+    """Learn from a text, showing how far it is."""
+    if args.lexicon is not None:
+        from weft.dictionary import read_lexicon
+
+        lexicon, passed_over = read_lexicon(args.lexicon)
+        help["lexicon"] = lexicon
+        if passed_over and not args.quiet:
+            meter.say(f"{args.lexicon}: {passed_over:,} entries of several words passed over")
+    if args.known_links is not None:
+        from weft.aligning import KnownLinks
+
+        help["known"] = KnownLinks(args.known_links)
+    tell_compiling(aligner, meter, args.quiet)
+    aligner.fit(text, progress=meter.show, **help)
+
+
+def tell_compiling(aligner: Any, meter: Meter, quiet: bool = False) -> None:
+    """Say so if the inner loops must be compiled first: it takes half a minute without a sign of life."""
+    if aligner.about.recipe == "default" and not quiet:
+        from weft.default import needs_compiling
+
+        if needs_compiling():
+            meter.say("compiling, once per installation; this takes half a minute")
+
+
+def say(args: argparse.Namespace, text: str) -> None:
+    """Write a message unless asked to be quiet."""
+    if not args.quiet:
+        sys.stderr.write(f"weft: {text}\n")
