@@ -219,7 +219,13 @@ class Experiment:
             lines = system.translate(read_lines(self.text / "mt-test.en"), weights)
             (directory / "output").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
-        shared = {"model": model, "language_model": language_model, "rounds": self.rounds, "text": self.text}
+        shared = {
+            "model": model,
+            "language_model": language_model,
+            "rounds": self.rounds,
+            "text": self.text,
+            "start": thot_system.START,
+        }
         return self._each_run("thot-run", shared, run)
 
     def _moses_run(self, links: Path, tables: Path, language_model: Path) -> list[Path]:
