@@ -26,6 +26,7 @@ SETTINGS = [
     "model.output=8",
     "model.words=8",
     "model.source_k1=3",
+    "training.word_epochs=0",
     "training.epochs=1",
     "members=2",
     "decoding.sentences=10",

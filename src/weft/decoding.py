@@ -136,6 +136,7 @@ def best_words(
         best = torch.from_numpy(scores.cpu().numpy().argmax(1)).to(device)  # the first of equals, by promise
         score = scores.gather(1, best[:, None]).squeeze(1)  # (pairs, target)
         probability = posteriors(scores, one.mask[:, :, None]).gather(1, best[:, None]).squeeze(1)
+        probability = probability.round(decimals=DECIMALS)
         columns = (best, score, negative.mean[other.words], negative.deviation[other.words], probability)
         arrays = [column.cpu().numpy() for column in columns]
         for pair, length in enumerate(other.lengths.tolist()):

@@ -27,11 +27,11 @@ class TrainingConfig:
     aggregation: str = "lse"
     r: float = 1.0
     optimizer: str = "adam"  # or sgd, as in the paper
-    rate: float = 0.001
-    table_rate: float = 0.005  # for the look-up tables, whose rows come up seldom
-    word_epochs: int = 0  # before the others, with windows of one word: quicker, and the centre comes first
-    epochs: int = 5
-    batch: int = 64
+    rate: float = 0.0005
+    table_rate: float = 0.1  # for the look-up tables, whose rows come up seldom
+    word_epochs: int = 2  # before the others, with windows of one word: quicker, and the centre comes first
+    epochs: int = 2
+    batch: int = 16
     negatives: int = 1
     replacement_rate: float = 0.5
     longest: int = 100  # pairs with longer sentences are aligned, but nothing is learned from them
