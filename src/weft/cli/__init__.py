@@ -16,6 +16,7 @@ VERBS = {
     "align": "align parallel text; trains on it first unless a model is given",
     "train": "train a model and keep it",
     "show": "describe a kept model",
+    "fast-align": "align with the flags, the input and the output of fast_align",
     "evaluate": "score links against gold links",
     "symmetrize": "combine the links of two directions",
     "convert": "turn links from one format into another",
@@ -24,6 +25,7 @@ VERBS = {
     "phrases": "make a Moses phrase table from text and links",
     "view": "draw links: a page for the browser, a picture, a grid for the terminal",
     "neighbors": "list what a model of the paper's recipe puts close to a source window",
+    "serve": "serve a model: a page to type into, and a JSON API",
     "demo": "show the whole job on the embedded sample",
 }
 
@@ -67,9 +69,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"weft: {error}\n")
         return error.exit_code
     except BrokenPipeError:
-        # The reader has gone (`weft … | head`): leave quietly, and keep Python's own flush at exit quiet too.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader has gone (`weft … | head`): leave quietly
         return 0
+    except OSError as error:  # a full disk, an output that has gone
+        _drop_output()
+        place = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"weft: {place}{error.strerror or error}; nothing more was written\n")
+        return 1
+    except MemoryError:
+        sys.stderr.write("weft: out of memory; a lower --max-length or fewer --threads need less\n")
+        return 1
     except KeyboardInterrupt:
         sys.stderr.write("weft: interrupted\n")
         return 130
+
+
+def _drop_output() -> None:
+    """Keep Python's own flush of standard output at exit quiet: it would fail as the last one did."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # a standard output that is no file, as in tests
+        return
