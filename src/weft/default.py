@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors.numpy import save_file
@@ -46,6 +46,14 @@ NO_ROOM = np.empty(0, np.float32)
 EMPTY = SentencePair(Sentence((), ""), Sentence((), ""))
 
 
+class Coded(NamedTuple):
+    """Hold some pairs in numbers, and the counts that go with them."""
+
+    source: kernels.Words
+    target: kernels.Words
+    counts: kernels.Counts
+
+
 class DefaultRecipe:
     """Train and apply the default aligner."""
 
@@ -70,6 +78,7 @@ class DefaultRecipe:
         self.vectors: list[Floats] = []
         self.classes: list[kernels.Ints] = []
         self.nulls: list[Floats] = []
+        self.scales: list[Floats] = []
 
     def fit(self, bitext: Iterable[SentencePair]) -> Iterator[Progress]:
         """Learn from the pairs, telling how far it is; done when the iterator ends."""
@@ -88,6 +97,7 @@ class DefaultRecipe:
         self.prior = learning.prior._replace(chained=True)
         self.counts = learning.counts
         self.nulls = learning.nulls
+        self.scales = learning.scales
 
     def _set(self, spellings: list[Spelling], tables: list[Floats]) -> None:
         self.spellings = spellings
@@ -104,11 +114,11 @@ class DefaultRecipe:
             return []
         long = [max(map(len, pair)) > decoding.longest for pair in pairs]
         pairs = [EMPTY if too_long else pair for pair, too_long in zip(pairs, long, strict=True)]
-        sides = self._words(pairs)
-        inferences = self._by_threshold(sides, len(pairs), decoding.threshold or self.config.threshold)
+        coded = self._encode(pairs)
+        inferences = self._by_threshold(coded, len(pairs), decoding.threshold or self.config.threshold)
         if decoding.by_direction or decoding.null:
             inferences = [
-                self._refined(sides, number, inference, decoding) if all(map(len, pair)) else inference
+                self._refined(coded, number, inference, decoding) if all(map(len, pair)) else inference
                 for number, (pair, inference) in enumerate(zip(pairs, inferences, strict=True))
             ]
         return [
@@ -116,13 +126,14 @@ class DefaultRecipe:
             for too_long, inference in zip(long, inferences, strict=True)
         ]
 
-    def _by_threshold(self, sides: list[kernels.Words], pairs: int, threshold: float) -> list[Inference]:
+    def _by_threshold(self, coded: Coded, pairs: int, threshold: float) -> list[Inference]:
         scores = np.empty(pairs)
         with one_blas_thread():
             cells = kernels.posteriors(
-                *sides,
+                coded.source,
+                coded.target,
                 np.arange(pairs),
-                self._learned(),
+                coded.counts,
                 no_cells(),
                 self.prior,
                 uncalibrated(threshold),
@@ -139,11 +150,9 @@ class DefaultRecipe:
             for a, b, score in zip(bounds[:-1], bounds[1:], scores.tolist(), strict=True)
         ]
 
-    def _refined(
-        self, sides: list[kernels.Words], number: int, inference: Inference, decoding: Decoding
-    ) -> Inference:
+    def _refined(self, coded: Coded, number: int, inference: Inference, decoding: Decoding) -> Inference:
         """Choose the links of one pair by direction, and look at the words that have none, as asked."""
-        matrices = self._matrices(sides, number)
+        matrices = self._matrices(coded, number)
         alignment = inference.alignment
         if decoding.by_direction:
             alignment = links_by_direction(*matrices, decoding)
@@ -160,11 +169,13 @@ class DefaultRecipe:
         if not len(pair.source) or not len(pair.target):
             empty = np.zeros((len(pair.source), len(pair.target)), np.float32)
             return empty, empty
-        return self._matrices(self._words([pair]), 0)
+        return self._matrices(self._encode([pair]), 0)
 
-    def _matrices(self, sides: list[kernels.Words], number: int) -> tuple[Floats, Floats]:
+    def _matrices(self, coded: Coded, number: int) -> tuple[Floats, Floats]:
         with one_blas_thread():
-            forward, backward = kernels.matrices(*sides, number, self._learned(), self.prior, new_tally(0))
+            forward, backward = kernels.matrices(
+                coded.source, coded.target, number, coded.counts, self.prior, new_tally(0)
+            )
         return forward.T, backward
 
     def _learned(self) -> kernels.Counts:
@@ -172,9 +183,9 @@ class DefaultRecipe:
             raise UsageError("this aligner has learned nothing yet")
         return self.counts
 
-    def _words(self, pairs: Sequence[SentencePair]) -> list[kernels.Words]:
-        sides = []
-        facts = zip(self.classes, self.nulls, self.vectors, strict=True)
+    def _encode(self, pairs: Sequence[SentencePair]) -> Coded:
+        sides, unseen = [], []
+        facts = zip(self.classes, self.nulls, self.scales, self.vectors, strict=True)
         for sentences, spelling, table, own_facts in zip(
             zip(*pairs, strict=True), self.spellings, self.tables, facts, strict=True
         ):
@@ -182,11 +193,26 @@ class DefaultRecipe:
             if self.config.lowercase:
                 tokens = ([token.lower() for token in sentence] for sentence in tokens)
             numbers, offsets, words = spelling.encode(tokens)
-            unseen = np.empty((len(words), table.shape[1]), np.float32)
+            vectors = np.empty((len(words), table.shape[1]), np.float32)
             own = np.arange(len(words), dtype=np.int32)
-            kernels.compose(own, *spelling.unseen_rows(words), table, unseen)
-            sides.append(kernels.Words(numbers, offsets, *own_facts, unseen))
-        return sides
+            kernels.compose(own, *spelling.unseen_rows(words), table, vectors)
+            sides.append(kernels.Words(numbers, offsets, *own_facts, vectors))
+            unseen.append(words)
+        return Coded(sides[0], sides[1], self._with_unseen(*unseen))
+
+    def _with_unseen(self, source: list[str], target: list[str]) -> kernels.Counts:
+        """Return the counts, where words that training did not see have their twins too."""
+        counts = self._learned()
+        if not source and not target:
+            return counts
+        known, words = (spelling.words for spelling in self.spellings)
+        fresh = {word: len(known) + number for number, word in enumerate(source)}
+        later = [fresh.get(word, known.known.get(word, -1)) for word in target]
+        twins = np.concatenate([counts.twins, np.array(later, np.int32)])
+        for word, number in fresh.items():
+            if word in words.known:
+                twins[words.known[word]] = number
+        return counts._replace(twins=twins)
 
     def save(self, directory: Path) -> None:
         """Write the model into an existing directory."""
@@ -198,6 +224,9 @@ class DefaultRecipe:
             "target": self.tables[1],
             "source.nulls": self.nulls[0],
             "target.nulls": self.nulls[1],
+            "source.scales": self.scales[0],
+            "target.scales": self.scales[1],
+            "likeness": np.array([counts.likeness], np.float32),
             "jumps": self.prior.jumps,
             "starts": self.prior.starts,
             "diagonals": self.prior.diagonals,
@@ -230,12 +259,18 @@ class DefaultRecipe:
             for name, spelling in zip(("source", "target"), spellings, strict=True)
         ]
         recipe.prior = _read_prior(arrays, recipe.config)
-        recipe.counts = _read_counts(arrays, counts)._replace(strength=recipe.config.strength)
+        likeness = float(arrays.take("likeness", np.float32, (1,), low=0, high=1)[0])
+        recipe.counts = _read_counts(arrays, counts)._replace(
+            strength=recipe.config.strength, likeness=likeness
+        )
         recipe._set(spellings, tables)
-        recipe.nulls = [
-            arrays.take(f"{name}.nulls", np.float32, (len(spelling.words),), low=0, high=1e3)
-            for name, spelling in zip(("source", "target"), spellings, strict=True)
-        ]
+        recipe.nulls, recipe.scales = (
+            [
+                arrays.take(f"{name}.{what}", np.float32, (len(spelling.words),), low=0, high=1e6)
+                for name, spelling in zip(("source", "target"), spellings, strict=True)
+            ]
+            for what in ("nulls", "scales")
+        )
         if max(int(own.max(initial=0)) for own in recipe.classes) >= recipe.prior.jumps.shape[1]:
             raise arrays.fault("jumps", "are too few for the classes of words")
         return recipe

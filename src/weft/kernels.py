@@ -64,6 +64,7 @@ class Tally(NamedTuple):
     jumps: Doubles  # (groups, direction, 2, classes, 2 · clip + 1)
     starts: Doubles
     diagonals: Doubles
+    twins: Doubles  # (groups, 2): how often words spelt alike were linked, and how often they met
     loss: Doubles  # (groups, 2): the sum, and the words that it is of
 
 
@@ -93,6 +94,8 @@ class Counts(NamedTuple):
     source: Longs  # (source words): how often each occurs
     target: Longs  # (target words)
     strength: float  # how many counts the vectors' opinion is worth; 0: only the vectors count
+    twins: Ints  # (target words, unseen ones too): the source word spelt alike, or −1
+    likeness: float  # the chance of a word to be translated by its twin
 
 
 class Words(NamedTuple):
@@ -102,6 +105,7 @@ class Words(NamedTuple):
     offsets: Longs  # (pairs + 1)
     classes: Ints  # (words): which jumps are made from each word
     nulls: Floats  # (words): the chance of each word to have no link
+    scales: Floats  # (words): what makes the ratios of a word's translations sum to one
     vectors: Floats  # (words, dimensions)
     unseen: Floats  # (further words, dimensions): words that training did not see
 
@@ -590,48 +594,48 @@ def _pick(tokens: Ints, vectors: Floats, unseen: Floats) -> Floats:
 
 
 @inner
-def _ratios(
-    s_tokens: Ints,
-    t_tokens: Ints,
-    s_vectors: Floats,
-    t_vectors: Floats,
-    counts: Counts,
-    totals: tuple[float, float],
-    own: Floats,
-) -> tuple[Floats, Floats]:
-    """Return both directions' emissions: counts of links, less the pair's own, and the vectors' opinion.
-
-    A word that training did not see has no counts: there the vectors decide alone.
-    """
-    n_source, n_target = len(s_tokens), len(t_tokens)
-    forward = np.dot(t_vectors, s_vectors.T)
-    backward = np.empty((n_source, n_target), np.float32)
-    strength = counts.strength
-    for t in range(n_target):
-        n_t = counts.target[t_tokens[t]] if t_tokens[t] < len(counts.target) else 0
-        for s in range(n_source):
-            ratio = math.exp(min(forward[t, s], np.float32(LARGEST)))
-            n_s = counts.source[s_tokens[s]] if s_tokens[s] < len(counts.source) else 0
-            if strength == 0.0 or n_t == 0 or n_s == 0:
-                forward[t, s] = backward[s, t] = ratio
-                continue
-            count = _count(counts, s_tokens[s], t_tokens[t])
-            if len(own):
-                count = max(count - own[s, t], 0.0)
-            forward[t, s] = (count * totals[1] / n_t + strength * ratio) / (n_s + strength)
-            backward[s, t] = (count * totals[0] / n_s + strength * ratio) / (n_t + strength)
-    return forward, backward
+def _scales(tokens: Ints, scales: Floats) -> Floats:
+    picked = np.ones(len(tokens), np.float32)
+    for place in range(len(tokens)):
+        if tokens[place] < len(scales):
+            picked[place] = scales[tokens[place]]
+    return picked
 
 
 @inner
 def _emissions(
     source: Words, target: Words, pair: int, counts: Counts, totals: tuple[float, float], own: Floats
-) -> Any:
+) -> tuple[Floats, Floats]:
+    """Return both directions' ratios: counts of links, less the pair's own, and the vectors' opinion.
+
+    A word that training did not see has no counts: there the vectors and the spelling decide alone.
+    """
     s_tokens = source.tokens[source.offsets[pair] : source.offsets[pair + 1]]
     t_tokens = target.tokens[target.offsets[pair] : target.offsets[pair + 1]]
     s_vectors = _pick(s_tokens, source.vectors, source.unseen)
-    t_vectors = _pick(t_tokens, target.vectors, target.unseen)
-    return _ratios(s_tokens, t_tokens, s_vectors, t_vectors, counts, totals, own)
+    forward = np.dot(_pick(t_tokens, target.vectors, target.unseen), s_vectors.T)
+    backward = np.empty((len(s_tokens), len(t_tokens)), np.float32)
+    s_scales = _scales(s_tokens, source.scales)
+    t_scales = _scales(t_tokens, target.scales)
+    strength, likeness = counts.strength, counts.likeness
+    for t in range(len(t_tokens)):
+        n_t = counts.target[t_tokens[t]] if t_tokens[t] < len(counts.target) else 0
+        for s in range(len(s_tokens)):
+            n_s = counts.source[s_tokens[s]] if s_tokens[s] < len(counts.source) else 0
+            ratio = math.exp(min(forward[t, s], np.float32(LARGEST)))
+            ahead, back = ratio * s_scales[s], ratio * t_scales[t]
+            if counts.twins[t_tokens[t]] == s_tokens[s]:
+                ahead += likeness * (totals[1] / max(n_t, 1) - ahead)
+                back += likeness * (totals[0] / max(n_s, 1) - back)
+            if strength > 0.0 and n_t > 0 and n_s > 0:
+                count = _count(counts, s_tokens[s], t_tokens[t])
+                if len(own):
+                    count = max(count - own[s, t], 0.0)
+                ahead = (count * totals[1] / n_t + strength * ahead) / (n_s + strength)
+                back = (count * totals[0] / n_s + strength * back) / (n_t + strength)
+            forward[t, s] = ahead
+            backward[s, t] = back
+    return forward, backward
 
 
 @inner
@@ -734,9 +738,14 @@ def posteriors(
         for s in range(n_source):
             scores[place] += math.log(s_scales[s])
         scores[place] /= n_source + n_target
+        s_tokens = source.tokens[source.offsets[pairs[place]] : source.offsets[pairs[place] + 1]]
+        t_tokens = target.tokens[target.offsets[pairs[place]] : target.offsets[pairs[place] + 1]]
         for s in range(n_source):
             for t in range(n_target):
                 value = math.sqrt(t_posterior[t, s] * s_posterior[s, t])
+                if len(tally.twins) and counts.twins[t_tokens[t]] == s_tokens[s]:
+                    tally.twins[group, 0] += value
+                    tally.twins[group, 1] += 1.0
                 if value >= floor:
                     if n == len(values):
                         s_cells = _longer(s_cells)

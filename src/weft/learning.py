@@ -24,6 +24,7 @@ CLIP = 10  # jumps beyond it weigh alike
 BUCKETS = 16  # of the distance to the diagonal
 CHUNK = 2048  # pairs that one thread counts in a turn
 FLOOR = 0.01  # of a probability that is counted
+SUMMED = 1000  # commonest words that are summed over one by one
 CLASSES = 50  # words so common that their jumps are learned apart
 
 
@@ -44,7 +45,7 @@ class DefaultConfig:
     negatives: float = 1.0
     strength: float = 3.0  # how many counts the vectors' opinion is worth
     longest: int = 400  # words: longer sentences are aligned, but not learned from
-    threshold: float = 0.45
+    threshold: float = 0.525  # of a link's calibrated probability
 
     def for_text(self, pairs: int) -> DefaultConfig:
         """Settle what follows from the number of pairs."""
@@ -88,6 +89,7 @@ class Learning:
         self.classes = [word_classes(text.spelling) for text in texts]
         self.nulls = [np.full(len(own), config.null, np.float32) for own in self.classes]
         self.vectors: list[Floats] = []
+        self.scales: list[Floats] = []
         self.steps = 0
         self.passes = 0
         self.record: list[dict[str, Any]] = []
@@ -160,6 +162,8 @@ class Learning:
                 yield Progress(self.passes * len(chunks) + len(fresh), total, "count")
             self.cells = fresh
             self.counts = _sorted_counts(self.counts, *table[:2], self.config.strength)
+            linked, met = tally.twins.sum(0)
+            self.counts = self.counts._replace(likeness=min(linked / max(met, 1), 0.9))
             self.nulls = [
                 _null_chances(own, text.spelling.counts, self.config.null)
                 for own, text in zip(free, self.texts, strict=True)
@@ -176,10 +180,11 @@ class Learning:
                 word_vectors(text.spelling, side.table)
                 for text, side in zip(self.texts, self.sides, strict=True)
             ]
+            self.scales = word_scales(self.vectors, [text.spelling.counts for text in self.texts])
         return [
-            Words(side.tokens, side.offsets, classes, nulls, vectors, none)
-            for side, classes, nulls, vectors in zip(
-                self.sides, self.classes, self.nulls, self.vectors, strict=True
+            Words(side.tokens, side.offsets, classes, nulls, scales, vectors, none)
+            for side, classes, nulls, scales, vectors in zip(
+                self.sides, self.classes, self.nulls, self.scales, self.vectors, strict=True
             )
         ]
 
@@ -194,7 +199,10 @@ class Learning:
         arrays |= {f"counts.{name}": getattr(self.counts, name) for name in _COUNTS}
         for number, cells in enumerate(self.cells):
             arrays |= {f"cells.{number}.{f}": value for f, value in zip(Cells._fields, cells, strict=True)}
-        return arrays | {"progress": np.array([self.steps, self.passes])}
+        return arrays | {
+            "progress": np.array([self.steps, self.passes]),
+            "likeness": np.array([self.counts.likeness]),
+        }
 
     def restore(self, arrays: Mapping[str, Any], record: list[dict[str, Any]]) -> None:
         """Go back to where `arrays` was called."""
@@ -212,7 +220,9 @@ class Learning:
         self.tally = Tally(*(arrays[f"tally.{name}"] for name in Tally._fields))
         strength = self.config.strength if self.passes else 0.0
         self.counts = self.counts._replace(
-            **{name: arrays[f"counts.{name}"] for name in _COUNTS}, strength=strength
+            **{name: arrays[f"counts.{name}"] for name in _COUNTS},
+            strength=strength,
+            likeness=float(arrays["likeness"][0]),
         )
         number = 0
         self.cells = []
@@ -319,7 +329,7 @@ def new_tally(groups: int, classes: int = 1) -> Tally:
     """Make a tally for so many groups and classes, each at zero."""
     jumps = np.zeros((groups, 2, 2, classes, 2 * CLIP + 1))
     starts, diagonals = (np.zeros((groups, 2, 2, size)) for size in (CLIP + 1, BUCKETS))
-    return Tally(jumps, starts, diagonals, np.zeros((groups, 2)))
+    return Tally(jumps, starts, diagonals, np.zeros((groups, 2)), np.zeros((groups, 2)))
 
 
 def _add(total: Tally, tally: Tally) -> None:
@@ -375,7 +385,38 @@ def no_counts(spellings: Sequence[Spelling]) -> Counts:
     """Make counts that leave every decision to the vectors."""
     source, target = (spelling.counts for spelling in spellings)
     offsets = np.zeros(len(target) + 1, np.int64)
-    return Counts(offsets, np.empty(0, np.int32), np.empty(0, np.float32), source, target, 0.0)
+    none = (np.empty(0, np.int32), np.empty(0, np.float32))
+    return Counts(offsets, *none, source, target, 0.0, twins(*spellings), 0.0)
+
+
+def twins(source: Spelling, target: Spelling) -> kernels.Ints:
+    """Return, for each target word, the source word that is spelt alike, or −1."""
+    reserved = len(target.words) - len(target.words.entries)
+    known = source.words.known
+    return np.array([-1] * reserved + [known.get(word, -1) for word in target.words.entries], np.int32)
+
+
+def word_scales(vectors: Sequence[Floats], counts: Sequence[Longs]) -> list[Floats]:
+    """Return for each word 1 / Σ p(other) · exp(score): the ratios of its translations then sum to one.
+
+    The sum is over the commonest words of the other side, and a sample that stands for the rest.
+    """
+    scales: list[Floats] = []
+    for own, other, frequency in zip(vectors, vectors[::-1], counts[::-1], strict=True):
+        order = np.argsort(-frequency, kind="stable")
+        order = order[frequency[order] > 0]
+        rest = np.random.default_rng(0).permutation(order[SUMMED:])[:SUMMED]
+        weights = np.concatenate([frequency[order[:SUMMED]], frequency[rest]]).astype(np.float32)
+        weights[SUMMED:] *= frequency[order[SUMMED:]].sum() / max(frequency[rest].sum(), 1)
+        weights /= max(frequency.sum(), 1)
+        words = other[np.concatenate([order[:SUMMED], rest])].T
+        sums = np.empty(len(own), np.float32)
+        for start in range(0, len(own), 2048):
+            scores = own[start : start + 2048] @ words
+            np.exp(np.minimum(scores, kernels.LARGEST, out=scores), out=scores)
+            sums[start : start + 2048] = scores @ weights
+        scales.append(1 / np.maximum(sums, np.float32(1e-6)))
+    return scales
 
 
 def _sorted_counts(counts: Counts, keys: Longs, sums: Floats, strength: float) -> Counts:

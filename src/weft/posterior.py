@@ -19,8 +19,8 @@ from weft.symmetrization import HEURISTICS, symmetrize
 Matrix: TypeAlias = npt.NDArray[np.floating]
 
 # The calibration: sigmoid(SLOPE · logit(p) + SHIFT) of the raw p = √(forward · backward).
-SLOPE = 1.0
-SHIFT = 0.0
+SLOPE = 0.5
+SHIFT = 0.2
 # Thresholds of the probability, on the calibrated scale; what lies between is the model's own.
 PRECISE = 0.75
 COMPLETE = 0.2

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from weft.errors import InputError
 from weft.features import Vocabulary
 
-PREFIXES = (3, 4, 5, 6)
+PREFIXES = (2, 3, 4, 5)
 SUFFIXES = (2, 3)
 
 
