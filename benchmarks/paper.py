@@ -160,13 +160,13 @@ def _directions(
     return result
 
 
-def run_cell(cell: Cell, pairs: int, seed: int, config: PaperConfig) -> dict[str, Any]:
+def run_cell(cell: Cell, pairs: int, seed: int, config: PaperConfig, checkpoints: Path) -> dict[str, Any]:
     """Train and measure one cell: dev and test text added to the training text, choices made on dev."""
     tagged = config.features.source.tags == "inline"
     dev, test = (read_pairs(cell.text, part, tagged=tagged) for part in ("dev", "test"))
     train = read_pairs(cell.text, "train", tagged=tagged, limit=pairs)
     gold = {part: list(read_gold(DATA / cell.text / f"{part}.gold")) for part in ("dev", "test")}
-    recipe = PaperRecipe(config, seed=seed)
+    recipe = PaperRecipe(config, seed=seed, checkpoints=checkpoints)
     began = time.process_time()
     last = time.monotonic()
     for progress in recipe.fit([*train, *dev, *test]):
@@ -199,8 +199,7 @@ def cached(cell: Cell, pairs: int, seed: int, settings: Sequence[str]) -> dict[s
     path = CACHE / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
     if path.exists():
         return dict(json.loads(path.read_text(encoding="utf-8")))
-    result = run_cell(cell, pairs, seed, config)
-    CACHE.mkdir(parents=True, exist_ok=True)
+    result = run_cell(cell, pairs, seed, config, path.with_suffix(".checkpoints"))
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     partial.replace(path)

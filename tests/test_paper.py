@@ -192,6 +192,24 @@ def test_damaged_models_are_refused(recipe: PaperRecipe, tmp_path: Path) -> None
         PaperRecipe.load(tmp_path)
 
 
+def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
+    config = with_settings(PaperConfig(), (*SMALL, "training.word_epochs=1", "training.epochs=1"))
+    phases = []
+    for progress in PaperRecipe(config, checkpoints=tmp_path).fit(SHORT):
+        phases.append(progress.phase)
+        if progress.phase == "backward 1/1 words":
+            break  # as if switched off, before this stage was finished
+    assert phases[0] == "forward 1/1 words"
+    rest = PaperRecipe(config, checkpoints=tmp_path)
+    assert [progress.phase for progress in rest.fit(SHORT)] == ["backward 1/1 words", "backward 1/1"]
+    whole = PaperRecipe(config)
+    for _ in whole.fit(SHORT):
+        pass
+    assert rest.align(list(SHORT)) == whole.align(list(SHORT))
+    with pytest.raises(UsageError, match="of another training"):
+        list(PaperRecipe(config, seed=2, checkpoints=tmp_path).fit(SHORT))
+
+
 def test_nothing_to_learn_from() -> None:
     with pytest.raises(InputError, match="no pair with words on both sides"):
         learned(text=Bitext.of([("", "le"), ("the", "")]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from sys import intern
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from weft.alignment import Alignment, GoldAlignment
+from weft.checkpoints import Checkpoints
 from weft.configuration import from_mapping, to_mapping
 from weft.decoding import BestWords, DecodingConfig, NegativeScores, best_words, negative_scores
 from weft.errors import InputError, ModelError, UsageError
@@ -96,11 +98,15 @@ class PaperRecipe:
         seed: int = 1,
         threads: int | None = None,
         device: str = "cpu",
+        checkpoints: Path | None = None,
     ) -> None:
         self.config = config or PaperConfig()
         self.seed = seed
         self.threads = threads
         self.device = device
+        self.checkpoints = (
+            checkpoints  # a directory for finished stages: an interrupted `fit` goes on from there
+        )
         self.inventories: tuple[Inventory, Inventory] | None = None
         self.directions: list[Direction] = []
         self.record: list[dict[str, Any]] = []
@@ -117,6 +123,7 @@ class PaperRecipe:
         if not np.any((texts[0].lengths > 0) & (texts[1].lengths > 0)):
             raise InputError("there is no pair with words on both sides to learn from")
         vectors = [self._initial_vectors(side, texts[side]) for side in (0, 1)]
+        finished = Checkpoints(self.checkpoints, self._about(texts))
         self.directions, self.record = [], []
         for number, (s, t) in enumerate(((0, 1), (1, 0))):
             networks: list[Network] = []
@@ -125,7 +132,7 @@ class PaperRecipe:
                 network = Network(self.inventories[s], self.inventories[t], self.config.model, seed=seeds[0])
                 network.set_words(vectors[s], vectors[t])
                 phase = f"{('forward', 'backward')[number]} {member + 1}/{self.config.members}"
-                yield from self._learn(network.to(self.device), (texts[s], texts[t]), seeds, phase)
+                yield from self._learn(network.to(self.device), (texts[s], texts[t]), seeds, phase, finished)
                 networks.append(network)
             seed = _seeds(self.seed, number, self.config.members)[0]
             negative = negative_scores(networks, texts[s], texts[t], self.config.decoding, seed=seed)
@@ -140,16 +147,44 @@ class PaperRecipe:
         )
 
     def _learn(
-        self, network: Network, texts: tuple[EncodedText, EncodedText], seeds: Sequence[int], phase: str
+        self,
+        network: Network,
+        texts: tuple[EncodedText, EncodedText],
+        seeds: Sequence[int],
+        phase: str,
+        finished: Checkpoints,
     ) -> Iterator[Progress]:
         """Train a network: first, if so configured, one that sees single words, from which it then begins."""
         config = self.config.training
-        if config.word_epochs:
+        if config.word_epochs and not finished.load(phase, network):
             single = network.of_single_words()
             early = replace(config, epochs=config.word_epochs, replacement_rate=0.0)
-            yield from self._record(train(single, *texts, early, seed=seeds[1], phase=f"{phase} words"))
+            yield from self._stage(single, texts, early, seeds[1], f"{phase} words", finished)
             network.begin_from(single)
-        yield from self._record(train(network, *texts, config, seed=seeds[1] + 1, phase=phase))
+        yield from self._stage(network, texts, config, seeds[1] + 1, phase, finished)
+
+    def _stage(
+        self,
+        network: Network,
+        texts: tuple[EncodedText, EncodedText],
+        config: TrainingConfig,
+        seed: int,
+        phase: str,
+        finished: Checkpoints,
+    ) -> Iterator[Progress]:
+        if finished.load(phase, network):
+            return
+        last = None
+        for last in train(network, *texts, config, seed=seed, phase=phase):
+            yield last
+        finished.save(phase, network)
+        if last is not None:
+            self.record.append({"phase": last.phase, "steps": last.total, "loss": last.loss})
+
+    def _about(self, texts: Sequence[EncodedText]) -> dict[str, Any]:
+        """Say what a training is of, to know its checkpoints by."""
+        words = [crc32(text.words.tobytes()) for text in texts]
+        return {"config": to_mapping(self.config), "seed": self.seed, "text": words}
 
     def align(self, pairs: Sequence[SentencePair]) -> list[Alignment]:
         """Align each pair by itself."""
@@ -270,13 +305,6 @@ class PaperRecipe:
             numbers = np.array(words.numbers(word for line in lines for word in line), np.int32)
             lengths = np.array([len(line) for line in lines], np.int64)
         return hellinger_vectors(numbers, lengths, len(words), dimensions=self.config.model.words)
-
-    def _record(self, progress: Iterator[Progress]) -> Iterator[Progress]:
-        last = None
-        for last in progress:
-            yield last
-        if last is not None:
-            self.record.append({"phase": last.phase, "steps": last.total, "loss": last.loss})
 
 
 def _sentences(pairs: Iterable[SentencePair]) -> tuple[list[Tokens], list[Tokens]]:
