@@ -37,7 +37,7 @@ class DefaultConfig:
     lse_epochs: int | None = None
     chain_epochs: int | None = None
     count_passes: int = 2
-    rate: float = 0.02
+    rate: float | None = None
     group: int = 8
     batch: int | None = None
     null: float = 0.1
@@ -50,11 +50,13 @@ class DefaultConfig:
     def for_text(self, pairs: int) -> DefaultConfig:
         """Settle what follows from the number of pairs."""
         lse, chained = (3, 2) if pairs < 50_000 else (2, 1)
+        batch = (16 if pairs < 50_000 else 32) if self.batch is None else self.batch
         return replace(
             self,
+            rate=0.02 * math.sqrt(batch / 16) if self.rate is None else self.rate,
             lse_epochs=lse if self.lse_epochs is None else self.lse_epochs,
             chain_epochs=chained if self.chain_epochs is None else self.chain_epochs,
-            batch=(16 if pairs < 50_000 else 32) if self.batch is None else self.batch,
+            batch=batch,
         )
 
 
@@ -103,7 +105,8 @@ class Learning:
     def _descend(self, pool: ThreadPoolExecutor) -> Iterator[Progress]:
         """Minimise the soft margin by Adam: epochs of lse, then of chain, the rate falling to nothing."""
         config = self.config
-        assert config.lse_epochs is not None and config.chain_epochs is not None and config.batch is not None
+        assert config.lse_epochs is not None and config.chain_epochs is not None
+        assert config.batch is not None and config.rate is not None
         batches = math.ceil(len(self.pairs) / config.batch)
         total = (config.lse_epochs + config.chain_epochs) * batches
         stepper = _Stepper(self.sides, self.adams, config, pool, self.threads)
@@ -131,9 +134,8 @@ class Learning:
 
     def _count(self, pool: ThreadPoolExecutor) -> Iterator[Progress]:
         """Count expected links over the text, each pass from the counts of the last less the pair's own."""
-        if self.passes == 0:
-            classes = 1 + max(int(own.max(initial=0)) for own in self.classes)
-            self.prior = with_classes(self.prior, classes)._replace(mixture=self.config.mixture)
+        classes = 1 + max(int(own.max(initial=0)) for own in self.classes)
+        self.prior = with_classes(self.prior, classes)._replace(mixture=self.config.mixture)
         chunks = [self.pairs[start : start + CHUNK] for start in range(0, len(self.pairs), CHUNK)]
         if not self.cells:
             self.cells = [no_cells()] * len(chunks)
@@ -152,13 +154,14 @@ class Learning:
                 return found, left
 
             fresh = []
+            last = self.passes + 1 == self.config.count_passes  # nobody will ask for these cells
             table = (np.full(1 << 12, -1, np.int64), np.zeros(1 << 12, np.float32), 0)
             done = pool.map(partial(work, words=[source, target], tally=tally), range(len(chunks)))
             for own, (found, left) in zip(chunks, done, strict=True):
                 table = kernels.add_counts(source, target, own, found, *table)
                 for total_free, added in zip(free, left, strict=True):
                     total_free += added
-                fresh.append(found)
+                fresh.append(no_cells() if last else found)
                 yield Progress(self.passes * len(chunks) + len(fresh), total, "count")
             self.cells = fresh
             self.counts = _sorted_counts(self.counts, *table[:2], self.config.strength)
@@ -210,8 +213,6 @@ class Learning:
         self.record = record
         self.prior = self.prior._replace(**{name: arrays[f"prior.{name}"] for name in _PRIOR})
         self.prior = self.prior._replace(chained=self.passes > 0 or self._descended())
-        if self.passes:
-            self.prior = self.prior._replace(mixture=self.config.mixture)
         self.nulls = [arrays[f"{name}.nulls"] for name in _SIDES]
         for name, side, adam in zip(_SIDES, self.sides, self.adams, strict=True):
             side.table[:] = arrays[f"{name}.table"]
@@ -304,8 +305,8 @@ def first_prior(null: float) -> Prior:
 
 
 def with_classes(prior: Prior, classes: int) -> Prior:
-    """Give each class of words the jumps that all have had so far."""
-    return prior._replace(jumps=np.repeat(prior.jumps, classes, axis=1))
+    """Give each class of words the jumps that all have had so far, unless classes have their own."""
+    return prior._replace(jumps=np.repeat(prior.jumps, classes // prior.jumps.shape[1], axis=1))
 
 
 def word_classes(spelling: Spelling) -> kernels.Ints:
@@ -415,7 +416,7 @@ def word_scales(vectors: Sequence[Floats], counts: Sequence[Longs]) -> list[Floa
             scores = own[start : start + 2048] @ words
             np.exp(np.minimum(scores, kernels.LARGEST, out=scores), out=scores)
             sums[start : start + 2048] = scores @ weights
-        scales.append(1 / np.maximum(sums, np.float32(1e-6)))
+        scales.append((1 / np.maximum(sums, 1e-6)).astype(np.float32))
     return scales
 
 

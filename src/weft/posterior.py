@@ -86,8 +86,8 @@ def calibrated(raw: Matrix) -> npt.NDArray[np.float64]:
 
 def uncalibrated(probability: float) -> float:
     """Find the raw posterior that has this probability."""
-    linked = (probability * math.exp(-SHIFT)) ** (1 / SLOPE)
-    return linked / (linked + (1 - probability) ** (1 / SLOPE))
+    linked = float((probability * math.exp(-SHIFT)) ** (1 / SLOPE))
+    return linked / (linked + float((1 - probability) ** (1 / SLOPE)))
 
 
 def agreement(forward: Matrix, backward: Matrix) -> npt.NDArray[np.float64]:
