@@ -226,7 +226,7 @@ class DefaultRecipe:
             "target.nulls": self.nulls[1],
             "source.scales": self.scales[0],
             "target.scales": self.scales[1],
-            "likeness": np.array([counts.likeness], np.float32),
+            "likeness": np.array([counts.likeness]),
             "jumps": self.prior.jumps,
             "starts": self.prior.starts,
             "diagonals": self.prior.diagonals,
@@ -259,7 +259,7 @@ class DefaultRecipe:
             for name, spelling in zip(("source", "target"), spellings, strict=True)
         ]
         recipe.prior = _read_prior(arrays, recipe.config)
-        likeness = float(arrays.take("likeness", np.float32, (1,), low=0, high=1)[0])
+        likeness = float(arrays.take("likeness", np.float64, (1,), low=0, high=1)[0])
         recipe.counts = _read_counts(arrays, counts)._replace(
             strength=recipe.config.strength, likeness=likeness
         )

@@ -462,7 +462,7 @@ def gradients(
     s_counts = _occurrences(source, pairs, s_places, len(s_words))
     t_counts = _occurrences(target, pairs, t_places, len(t_words))
     s_shares, t_shares = _shares(s_counts), _shares(t_counts)
-    weight = negatives / (len(pairs) - 1)
+    weight = negatives / max(len(pairs) - 1, 1)  # a pair alone has no negatives
     loss = tally.loss[group]
     t_weights = _negative_weights(ratio, s_shares, t_counts, prior.null, weight, loss)
     s_weights = _negative_weights(ratio.T.copy(), t_shares, s_counts, prior.null, weight, loss)
