@@ -9,7 +9,8 @@ from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import nn
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from weft.errors import ModelError, UsageError
 
@@ -31,24 +32,43 @@ class Checkpoints:
                 f"{directory}: the checkpoints of another training, text or configuration are here"
             )
 
-    def load(self, stage: str, network: nn.Module) -> bool:
-        """Give the network the weights of a finished stage; tell whether there were any."""
-        if self.directory is None or not self._file(stage).exists():
+    def has(self, stage: str) -> bool:
+        """Tell whether a stage is finished."""
+        return self.directory is not None and self._file(stage).exists()
+
+    def load(self, stage: str, network: nn.Module, optimizer: Optimizer) -> bool:
+        """Bring network and optimiser to the end of a stage, if it is finished; tell whether it is."""
+        if not self.has(stage):
             return False
         try:
-            network.load_state_dict(load_file(self._file(stage)))
-        except (OSError, SafetensorError, RuntimeError) as error:
+            tensors = load_file(self._file(stage))
+            network.load_state_dict({name: tensors.pop(name) for name in network.state_dict()})
+            for (name, state), (given, value) in zip(_state(optimizer), sorted(tensors.items()), strict=True):
+                if name != given:
+                    raise KeyError(name)
+                state.copy_(value)
+        except (OSError, SafetensorError, RuntimeError, KeyError, ValueError) as error:
             raise ModelError(f"{self._file(stage)}: cannot be used: {error}; remove it") from error
         return True
 
-    def save(self, stage: str, network: nn.Module) -> None:
-        """Keep the weights of a stage that is finished."""
+    def save(self, stage: str, network: nn.Module, optimizer: Optimizer) -> None:
+        """Keep a stage that is finished."""
         if self.directory is not None:
             partial = self._file(stage).with_suffix(".partial")
-            tensors = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
-            save_file(tensors, partial)
+            tensors = {**network.state_dict(), **dict(_state(optimizer))}
+            save_file({name: value.contiguous().cpu() for name, value in tensors.items()}, partial)
             os.replace(partial, self._file(stage))
 
     def _file(self, stage: str) -> Path:
         assert self.directory is not None
         return self.directory / f"{stage.replace(' ', '-').replace('/', '-of-')}.safetensors"
+
+
+def _state(optimizer: Optimizer) -> list[tuple[str, Tensor]]:
+    """Name the tensors that an optimiser remembers."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    return sorted(
+        (f"optimizer.{number}.{name}", value)
+        for number, parameter in enumerate(parameters)
+        for name, value in optimizer.state[parameter].items()
+    )

@@ -184,9 +184,14 @@ class Network(nn.Module):
         return parts
 
     def of_single_words(self) -> Network:
-        """Return a network that sees single words, as this one sees the centres of its windows."""
+        """Return a network that sees single words, as this one sees the centres of its windows.
+
+        Both have the same look-up tables: what one learns, the other knows.
+        """
         config = replace(self.config, source_k1=1, source_k2=1, target_k1=1, target_k2=1)
-        single = Network(*self._inventories, config, seed=0).to(self.distance.device)
+        single = Network(*self._inventories, config, seed=0).to(self.distance)
+        for own, other in ((single.source, self.source), (single.target, self.target)):
+            own.words, own.tags, own.characters = other.words, other.tags, other.characters
         single._share(self, lambda one, spans: one[0].copy_(spans[len(spans) // 2]))
         return single
 
@@ -199,7 +204,7 @@ class Network(nn.Module):
             for mine, given in zip(self._spans_of_windows(), other._spans_of_windows(), strict=True):
                 centre(mine, given)
             for name, own in self.named_parameters():
-                if name.rpartition(".")[2] not in {"m1", "m2", "m1_distance"}:
+                if name.rpartition(".")[2] in {"b1", "b2", "distance"}:
                     own.copy_(other.get_parameter(name))
 
     def set_words(self, source: FloatArray | None, target: FloatArray | None) -> None:

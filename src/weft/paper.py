@@ -30,7 +30,7 @@ from weft.progress import Progress
 from weft.symmetrization import symmetrize
 from weft.tagging import load_tagger
 from weft.text import SentencePair
-from weft.training import TrainingConfig, train
+from weft.training import TrainingConfig, table_optimizer, train
 
 ALPHAS = tuple(round(-1 + 0.25 * step, 2) for step in range(21))
 HEURISTICS = (
@@ -156,28 +156,30 @@ class PaperRecipe:
     ) -> Iterator[Progress]:
         """Train a network: first, if so configured, one that sees single words, from which it then begins."""
         config = self.config.training
-        if config.word_epochs and not finished.load(phase, network):
+        tables = table_optimizer(network, config)
+        if config.word_epochs and not finished.has(phase):
             single = network.of_single_words()
             early = replace(config, epochs=config.word_epochs, replacement_rate=0.0)
-            yield from self._stage(single, texts, early, seeds[1], f"{phase} words", finished)
+            stage = train(single, *texts, early, seed=seeds[1], phase=f"{phase} words", tables=tables)
+            yield from self._unless_finished(stage, f"{phase} words", single, tables, finished)
             network.begin_from(single)
-        yield from self._stage(network, texts, config, seeds[1] + 1, phase, finished)
+        stage = train(network, *texts, config, seed=seeds[1] + 1, phase=phase, tables=tables)
+        yield from self._unless_finished(stage, phase, network, tables, finished)
 
-    def _stage(
+    def _unless_finished(
         self,
-        network: Network,
-        texts: tuple[EncodedText, EncodedText],
-        config: TrainingConfig,
-        seed: int,
+        stage: Iterator[Progress],
         phase: str,
+        network: Network,
+        tables: torch.optim.Optimizer,
         finished: Checkpoints,
     ) -> Iterator[Progress]:
-        if finished.load(phase, network):
+        if finished.load(phase, network, tables):
             return
         last = None
-        for last in train(network, *texts, config, seed=seed, phase=phase):
+        for last in stage:
             yield last
-        finished.save(phase, network)
+        finished.save(phase, network, tables)
         if last is not None:
             self.record.append({"phase": last.phase, "steps": last.total, "loss": last.loss})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,11 +26,11 @@ class TrainingConfig:
 
     aggregation: str = "lse"
     r: float = 1.0
-    optimizer: str = "adam"  # or sgd, as in the paper
+    optimizer: str = "adam"  # for the layers, and Adagrad for the tables; or sgd for both, as in the paper
     rate: float = 0.0005
-    table_rate: float = 0.1  # for the look-up tables, whose rows come up seldom
+    table_rate: float = 0.5  # for the look-up tables, whose rows come up seldom
     word_epochs: int = 2  # before the others, with windows of one word: quicker, and the centre comes first
-    epochs: int = 2
+    epochs: int = 1
     batch: int = 16
     negatives: int = 1
     replacement_rate: float = 0.5
@@ -59,17 +59,37 @@ def loss(network: Network, batch: Batch, aggregate: Aggregation) -> Tensor:
     return summed / len(batch.source.words)
 
 
-def optimizers(network: Network, config: TrainingConfig) -> list[torch.optim.Optimizer]:
-    """Return the optimisers: one for the layers, one for the look-up tables."""
-    named = list(network.named_parameters())
-    tables = [value for name, value in named if name.endswith(".weight")]
-    layers = [value for name, value in named if not name.endswith(".weight")]
-    if config.optimizer == "adam":
-        return [
-            torch.optim.Adam(layers, lr=config.rate),
-            torch.optim.SparseAdam(tables, lr=config.table_rate),
-        ]
-    return [torch.optim.SGD(layers, lr=config.rate), torch.optim.SGD(tables, lr=config.table_rate)]
+class TableAdagrad(torch.optim.Optimizer):
+    """Step along sparse gradients, by less the more a number has moved: common words come to rest."""
+
+    def __init__(self, tables: Iterable[Tensor], lr: float) -> None:
+        super().__init__(list(tables), {"lr": lr})
+        for table in self.param_groups[0]["params"]:
+            self.state[table]["squares"] = torch.zeros_like(table)
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Change the rows that have a gradient."""
+        for group in self.param_groups:
+            for table in group["params"]:
+                gradient = table.grad.coalesce()
+                rows, values = gradient.indices()[0], gradient.values()  # (rows), (rows, width)
+                squares = self.state[table]["squares"].index_add_(0, rows, values**2)
+                table.index_add_(0, rows, values / (squares[rows].sqrt() + 1e-10), alpha=-group["lr"])
+
+
+def table_optimizer(network: Network, config: TrainingConfig) -> torch.optim.Optimizer:
+    """Return the optimiser of the look-up tables."""
+    tables = [value for name, value in network.named_parameters() if name.endswith(".weight")]
+    kind = TableAdagrad if config.optimizer == "adam" else torch.optim.SGD
+    return kind(tables, lr=config.table_rate)
+
+
+def layer_optimizer(network: Network, config: TrainingConfig) -> torch.optim.Optimizer:
+    """Return the optimiser of the layers."""
+    layers = [value for name, value in network.named_parameters() if not name.endswith(".weight")]
+    kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.SGD
+    return kind(layers, lr=config.rate)
 
 
 def train(
@@ -80,14 +100,19 @@ def train(
     *,
     seed: int,
     phase: str = "train",
+    tables: torch.optim.Optimizer | None = None,
 ) -> Iterator[Progress]:
-    """Learn from the pairs, in an order drawn from the seed; the rate falls to nothing along a line."""
+    """Learn from the pairs, in an order drawn from the seed; the rates fall to nothing along a line.
+
+    `tables` goes on with an optimiser of the look-up tables that has made steps before.
+    """
     device = str(network.distance.device)
     random = np.random.default_rng(seed)
     rows = trainable(source, target, config.longest)
     aggregate = aggregation(config.aggregation, config.r)
     steps = -(-len(rows) // config.batch) * config.epochs
-    with_rates = [(one, one.param_groups[0]["lr"]) for one in optimizers(network, config)]
+    tables = tables or table_optimizer(network, config)
+    with_rates = [(tables, config.table_rate), (layer_optimizer(network, config), config.rate)]
     step, lost, since = 0, 0.0, 0
     for _ in range(config.epochs):
         for batch in epoch(
