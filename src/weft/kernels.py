@@ -20,6 +20,9 @@ Longs: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float32]
 Doubles: TypeAlias = npt.NDArray[np.float64]
 
+CLIP = 10  # jumps of so many words and more weigh alike
+NEAR = CLIP - 1
+WIDTH = 2 * NEAR + 1  # of the jumps that weigh apart; a constant, so that loops over them are unrolled
 LARGEST = 14.0  # of a score: exp(14) is more than any ratio that a million pairs can show
 
 
@@ -120,47 +123,6 @@ class Cells(NamedTuple):
 
 
 @inner
-def spread(mass: Floats, jumps: Floats, classes: Ints, out: Floats) -> None:
-    """Set out[k] = Σ_j mass[j] · weight of a jump from j to k; jumps beyond the clip weigh alike."""
-    n = len(mass)
-    clip = jumps.shape[1] // 2
-    total = np.float32(0.0)
-    for k in range(n):
-        if k >= clip:
-            total += mass[k - clip] * jumps[classes[k - clip], 2 * clip]
-        out[k] = total
-    total = np.float32(0.0)
-    for k in range(n - 1 - clip, -1, -1):
-        total += mass[k + clip] * jumps[classes[k + clip], 0]
-        out[k] += total
-    for j in range(n):
-        weights = jumps[classes[j]]
-        for d in range(max(-j, 1 - clip), min(n - j, clip)):
-            out[j + d] += mass[j] * weights[clip + d]
-
-
-@inner
-def collect(ahead: Floats, jumps: Floats, classes: Ints, out: Floats) -> None:
-    """Set out[j] = Σ_k ahead[k] · weight of a jump from j to k."""
-    n = len(ahead)
-    clip = jumps.shape[1] // 2
-    total = np.float32(0.0)
-    for j in range(n):
-        if j >= clip:
-            total += ahead[j - clip]
-        out[j] = total * jumps[classes[j], 0]
-    total = np.float32(0.0)
-    for j in range(n - 1, -1, -1):
-        if j + clip < n:
-            total += ahead[j + clip]
-        weights = jumps[classes[j]]
-        near = total * weights[2 * clip]
-        for d in range(max(-j, 1 - clip), min(n - j, clip)):
-            near += ahead[j + d] * weights[clip + d]
-        out[j] += near
-
-
-@inner
 def start_distribution(n: int, weights: Floats) -> Floats:
     """Return the distribution of the first state."""
     starts = np.empty(n, np.float32)
@@ -171,6 +133,67 @@ def start_distribution(n: int, weights: Floats) -> Floats:
     for k in range(n):
         starts[k] /= total
     return starts
+
+
+@inner
+def _jump_chances(n: int, jumps: Floats, classes: Ints, mixture: float) -> tuple[Floats, Floats, Floats]:
+    """Return the chances of jumps from each of n states, and what a weight of one is worth there.
+
+    The chances are (n, WIDTH): of each near jump, and last of any one far jump to the left, and to the right.
+    """
+    chances = np.empty((n, WIDTH + 2), np.float32)
+    worth = np.empty(n, np.float32)
+    for k in range(n):
+        weights = jumps[classes[k]]
+        total = weights[0] * max(k + 1 - CLIP, 0) + weights[2 * CLIP] * max(n - k - CLIP, 0)
+        for d in range(max(0, NEAR - k), min(WIDTH, n + NEAR - k)):
+            total += weights[d + 1]
+        worth[k] = np.float32(1.0 - mixture) / total
+        for d in range(WIDTH):
+            chances[k, d] = weights[d + 1] * worth[k]
+        chances[k, WIDTH] = weights[0] * worth[k]
+        chances[k, WIDTH + 1] = weights[2 * CLIP] * worth[k]
+    return chances[:, :WIDTH].copy(), chances[:, WIDTH:].copy(), worth
+
+
+@inner
+def _jump(mass: Floats, near: Floats, far: Floats, anywhere: float, room: Floats, out: Floats) -> None:
+    """Set out[k] to the mass that jumps to k; `room` has NEAR more places at each end."""
+    n = len(mass)
+    for k in range(len(room)):
+        room[k] = anywhere
+    for k in range(n):
+        for d in range(WIDTH):
+            room[k + d] += mass[k] * near[k, d]
+    total = np.float32(0.0)
+    for k in range(n - CLIP):
+        total += mass[k] * far[k, 1]
+        room[k + CLIP + NEAR] += total
+    total = np.float32(0.0)
+    for k in range(n - CLIP):
+        total += mass[n - 1 - k] * far[n - 1 - k, 0]
+        room[n - 1 - k - CLIP + NEAR] += total
+    for k in range(n):
+        out[k] = room[k + NEAR]
+
+
+@inner
+def _jump_back(ahead: Floats, near: Floats, far: Floats, anywhere: float, out: Floats) -> None:
+    """Set out[k] to the sum of what lies ahead of k by each jump; `ahead` has NEAR zeros at each end."""
+    n = len(out)
+    for k in range(n):
+        total = np.float32(anywhere)
+        for d in range(WIDTH):
+            total += ahead[k + d] * near[k, d]
+        out[k] = total
+    total = np.float32(0.0)
+    for k in range(CLIP, n):
+        total += ahead[k - CLIP + NEAR]
+        out[k] += total * far[k, 0]
+    total = np.float32(0.0)
+    for k in range(n - CLIP):
+        total += ahead[n - 1 - k + NEAR]
+        out[n - 1 - k - CLIP] += total * far[n - 1 - k - CLIP, 1]
 
 
 @inner
@@ -191,42 +214,34 @@ def chain(
     Tallies of no length are not kept.
     """
     n_steps, n = emission.shape
-    jumps, starts = prior.jumps[direction], prior.starts[direction]
+    near, far, worth = _jump_chances(n, prior.jumps[direction], classes, prior.mixture)
     linked = np.float32(1.0 - prior.null)
-    before = np.empty((n_steps, n), np.float32)  # α, linked or not, over the sum of jumps from there
-    totals = np.empty(n, np.float32)
-    collect(np.ones(n, np.float32), jumps, classes, totals)
-    first = start_distribution(n, starts)
-    mass = first.copy()
+    anywhere = np.float32(prior.mixture / n)
+    first = start_distribution(n, prior.starts[direction])
+    mass = np.empty((n_steps, n), np.float32)  # α, linked or not
+    room = np.empty(n + 2 * NEAR, np.float32)
+    before = first
     for step in range(n_steps):
         if step == 0:
             for k in range(n):
                 posterior[0, k] = first[k]
         else:
-            spread(before[step], jumps, classes, posterior[step])
-            for k in range(n):
-                posterior[step, k] += np.float32(prior.mixture / n)  # the mass sums to one
+            _jump(before, near, far, anywhere, room, posterior[step])
         scale = np.float32(0.0)
         for k in range(n):
             posterior[step, k] *= linked * emission[step, k]
-            mass[k] *= nulls[step]
-            scale += posterior[step, k] + mass[k]
+            mass[step, k] = posterior[step, k] + nulls[step] * before[k]
+            scale += mass[step, k]
         scales[step] = scale
         for k in range(n):
             posterior[step, k] /= scale
-            mass[k] = posterior[step, k] + mass[k] / scale
-        if step + 1 < n_steps:
-            for k in range(n):
-                before[step + 1, k] = np.float32(1.0 - prior.mixture) * mass[k] / totals[k]
-    _chain_backward(emission, nulls, prior, direction, classes, posterior, scales, before, totals, jump_tally)
+            mass[step, k] /= scale
+        before = mass[step]
+    _chain_backward(
+        emission, nulls, prior, direction, classes, posterior, scales, mass, near, far, worth, jump_tally
+    )
     if len(start_tally):
-        chance = np.float32(0.0)
-        for k in range(n):
-            chance += posterior[0, k]
-        for k in range(n):
-            bucket = min(k, len(starts) - 1)
-            start_tally[0, bucket] += posterior[0, k]
-            start_tally[1, bucket] += chance * first[k] / starts[bucket]
+        _tally_starts(posterior[0], first, prior.starts[direction], start_tally)
 
 
 @inner
@@ -238,61 +253,92 @@ def _chain_backward(
     classes: Ints,
     posterior: Floats,
     scales: Floats,
-    before: Floats,
-    totals: Floats,
+    mass: Floats,
+    near: Floats,
+    far: Floats,
+    worth: Floats,
     tally: Doubles,
 ) -> None:
     n_steps, n = emission.shape
-    jumps = prior.jumps[direction]
-    clip = jumps.shape[1] // 2
     after = np.ones(n, np.float32)  # β
-    ahead = np.empty(n, np.float32)
     back = np.empty(n, np.float32)
-    departures = np.zeros(n, np.float32)
+    ahead = np.zeros(n + 2 * NEAR, np.float32)
+    taken = np.zeros((n, WIDTH), np.float32)
+    taken_far = np.zeros((n, 2), np.float32)
     for step in range(n_steps - 1, -1, -1):
         for k in range(n):
             posterior[step, k] *= after[k]
         if step == 0:
             break
-        anywhere = np.float32(0.0)
+        total = np.float32(0.0)
         for k in range(n):
-            ahead[k] = np.float32(1.0 - prior.null) * emission[step, k] * after[k] / scales[step]
-            anywhere += np.float32(prior.mixture / n) * ahead[k]
-        collect(ahead, jumps, classes, back)
+            value = np.float32(1.0 - prior.null) * emission[step, k] * after[k] / scales[step]
+            ahead[k + NEAR] = value
+            total += value
+        _jump_back(ahead, near, far, prior.mixture / n * total, back)
         if len(tally):
-            for k in range(n):
-                departures[k] += before[step, k] * back[k]
-            _tally_jumps(before[step], ahead, jumps, classes, tally[0])
+            _take_jumps(mass[step - 1], ahead, taken, taken_far)
         for k in range(n):
-            after[k] *= nulls[step] / scales[step]
-            after[k] += np.float32(1.0 - prior.mixture) * back[k] / totals[k] + anywhere
+            after[k] = back[k] + after[k] * nulls[step] / scales[step]
     if len(tally):
-        for k in range(n):
-            chance = departures[k] / totals[k]
-            for d in range(max(-k, 1 - clip), min(n - k, clip)):
-                tally[1, classes[k], clip + d] += chance
-            tally[1, classes[k], 0] += chance * max(k + 1 - clip, 0)
-            tally[1, classes[k], 2 * clip] += chance * max(n - k - clip, 0)
+        _tally_jumps(taken, taken_far, near, far, worth, classes, tally)
 
 
 @inner
-def _tally_jumps(mass: Floats, ahead: Floats, jumps: Floats, classes: Ints, tally: Doubles) -> None:
+def _take_jumps(mass: Floats, ahead: Floats, taken: Floats, taken_far: Floats) -> None:
+    """Add up, by state, the products of what came before and what lies ahead by each jump."""
     n = len(mass)
-    clip = jumps.shape[1] // 2
-    left = np.float32(0.0)
     for k in range(n):
-        if k >= clip:
-            left += ahead[k - clip]
-        tally[classes[k], 0] += mass[k] * left * jumps[classes[k], 0]
-    right = np.float32(0.0)
-    for k in range(n - 1, -1, -1):
-        if k + clip < n:
-            right += ahead[k + clip]
-        weights = jumps[classes[k]]
-        own = tally[classes[k]]
-        own[2 * clip] += mass[k] * right * weights[2 * clip]
-        for d in range(max(-k, 1 - clip), min(n - k, clip)):
-            own[clip + d] += mass[k] * ahead[k + d] * weights[clip + d]
+        for d in range(WIDTH):
+            taken[k, d] += mass[k] * ahead[k + d]
+    total = np.float32(0.0)
+    for k in range(CLIP, n):
+        total += ahead[k - CLIP + NEAR]
+        taken_far[k, 0] += mass[k] * total
+    total = np.float32(0.0)
+    for k in range(n - CLIP):
+        total += ahead[n - 1 - k + NEAR]
+        taken_far[n - 1 - k - CLIP, 1] += mass[n - 1 - k - CLIP] * total
+
+
+@inner
+def _tally_jumps(
+    taken: Floats,
+    taken_far: Floats,
+    near: Floats,
+    far: Floats,
+    worth: Floats,
+    classes: Ints,
+    tally: Doubles,
+) -> None:
+    """Tally the expected jumps from each state, and those that could have been made."""
+    n = len(worth)
+    for k in range(n):
+        own = classes[k]
+        left, right = taken_far[k, 0] * far[k, 0], taken_far[k, 1] * far[k, 1]
+        departures = left + right
+        for d in range(WIDTH):
+            jumps = taken[k, d] * near[k, d]
+            tally[0, own, d + 1] += jumps
+            departures += jumps
+        tally[0, own, 0] += left
+        tally[0, own, 2 * CLIP] += right
+        chance = departures * worth[k]
+        for d in range(max(0, NEAR - k), min(WIDTH, n + NEAR - k)):
+            tally[1, own, d + 1] += chance
+        tally[1, own, 0] += chance * max(k + 1 - CLIP, 0)
+        tally[1, own, 2 * CLIP] += chance * max(n - k - CLIP, 0)
+
+
+@inner
+def _tally_starts(posterior: Floats, first: Floats, starts: Floats, tally: Doubles) -> None:
+    chance = np.float32(0.0)
+    for k in range(len(first)):
+        chance += posterior[k]
+    for k in range(len(first)):
+        bucket = min(k, len(starts) - 1)
+        tally[0, bucket] += posterior[k]
+        tally[1, bucket] += chance * first[k] / starts[bucket]
 
 
 @inner
@@ -526,45 +572,49 @@ def _add_positive(
 
 
 @kernel
-def update(side: Side, gradient: Gradient, adam: Adam, rate: float, stamp: Longs, scratch: Floats) -> None:
-    """Apply Adam to the rows that a batch touched, and to no other; `stamp` is zero before and after."""
+def update(
+    side: Side, gradient: Gradient, adam: Adam, rate: float, stamp: Longs, scratch: Floats, decays: Floats
+) -> None:
+    """Apply Adam to the rows that a batch touched, and to no other; `stamp` is zero before and after.
+
+    `decays` are the powers of both moments' decay rates.
+    """
     touched = np.empty(1024, np.int64)
     n = 0
+    width = scratch.shape[1]
     for g in range(len(gradient.starts)):
         for at in range(gradient.starts[g], gradient.starts[g] + gradient.sizes[g]):
             first, last = side.row_offsets[gradient.words[at]], side.row_offsets[gradient.words[at] + 1]
             weight = np.float32(1.0 / math.sqrt(max(last - first, 1)))
             for place in range(first, last):
-                row = side.rows[place]
+                row = np.uint64(side.rows[place])
                 if stamp[row] == 0:
                     if n == len(touched):
                         touched = _longer(touched)
                     touched[n] = row
                     n += 1
                     stamp[row] = 1
-                    for c in range(scratch.shape[1]):
-                        scratch[row, c] = 0.0
-                for c in range(scratch.shape[1]):
-                    scratch[row, c] += weight * gradient.values[at, c]
+                    for c in range(width):
+                        scratch[row, c] = weight * gradient.values[at, c]
+                else:
+                    for c in range(width):
+                        scratch[row, c] += weight * gradient.values[at, c]
     for place in range(n):
-        row = touched[place]
+        row = np.uint64(touched[place])
         stamp[row] = 0
-        _adam_row(side.table[row], scratch[row], adam, row, rate)
-
-
-@inner
-def _adam_row(parameters: Floats, gradient: Floats, adam: Adam, row: int, rate: float) -> None:
-    adam.steps[row] += 1
-    steps = adam.steps[row]
-    square = np.float32(0.0)
-    for c in range(len(gradient)):
-        square += gradient[c] * gradient[c]
-    adam.second[row] = 0.99 * adam.second[row] + 0.01 * square / len(gradient)
-    deviation = math.sqrt(adam.second[row] / (1 - 0.99**steps)) + 1e-8
-    step = np.float32(rate / deviation / (1 - 0.9**steps))
-    for c in range(len(gradient)):
-        adam.first[row, c] = np.float32(0.9) * adam.first[row, c] + np.float32(0.1) * gradient[c]
-        parameters[c] -= step * adam.first[row, c]
+        adam.steps[row] += 1
+        power = min(adam.steps[row], decays.shape[1] - 1)
+        square = np.float32(0.0)
+        for c in range(width):
+            square += scratch[row, c] * scratch[row, c]
+        second = decays[1, 1] * adam.second[row] + (np.float32(1.0) - decays[1, 1]) * square / width
+        adam.second[row] = second
+        deviation = math.sqrt(second / (1 - decays[1, power])) + 1e-8
+        step = np.float32(rate / (deviation * (1 - decays[0, power])))
+        for c in range(width):
+            moment = decays[0, 1] * adam.first[row, c] + (np.float32(1.0) - decays[0, 1]) * scratch[row, c]
+            adam.first[row, c] = moment
+            side.table[row, c] -= step * moment
 
 
 @inner

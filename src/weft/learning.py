@@ -16,11 +16,11 @@ import numpy as np
 
 from weft import kernels
 from weft.blas import one_blas_thread
-from weft.kernels import Adam, Cells, Counts, Floats, Gradient, Longs, Prior, Side, Tally, Words
+from weft.kernels import CLIP, Adam, Cells, Counts, Floats, Gradient, Longs, Prior, Side, Tally, Words
+from weft.knowledge import Knowledge, merged_counts, sorted_counts, with_links
 from weft.progress import Progress
 from weft.spelling import Spelling
 
-CLIP = 10  # jumps beyond it weigh alike
 BUCKETS = 16  # of the distance to the diagonal
 CHUNK = 2048  # pairs that one thread counts in a turn
 FLOOR = 0.01  # of a probability that is counted
@@ -71,22 +71,36 @@ class Text(NamedTuple):
 class Learning:
     """Learn tables, prior and counts from a text."""
 
-    def __init__(self, texts: Sequence[Text], config: DefaultConfig, *, seed: int, threads: int) -> None:
+    def __init__(
+        self,
+        texts: Sequence[Text],
+        config: DefaultConfig,
+        *,
+        seed: int,
+        threads: int,
+        knowledge: Knowledge | None = None,
+    ) -> None:
         lengths = np.array([np.diff(text.offsets) for text in texts])
         self.pairs = np.flatnonzero((lengths.min(0) > 0) & (lengths.max(0) <= config.longest))
         self.config = config.for_text(len(self.pairs))
         self.seed = seed
         self.threads = threads
         self.texts = texts
+        self.knowledge = knowledge = knowledge or Knowledge()
         generator = np.random.default_rng(seed)
         self.sides = [
             Side(text.tokens, text.offsets, *text.spelling.rows(), _first_table(text, config, generator))
             for text in texts
         ]
+        if knowledge.tables is not None:
+            for side, table in zip(self.sides, knowledge.tables, strict=True):
+                begun = ~np.isnan(table[:, 0])
+                side.table[begun] = table[begun]
         self.adams = [_adam(side.table) for side in self.sides]
-        self.prior = first_prior(config.null)
+        self.prior = knowledge.prior or first_prior(config.null)
         self.tally = new_tally(1)
-        self.counts = no_counts([text.spelling for text in texts])
+        self.words = no_counts([text.spelling for text in texts])
+        self.counts = knowledge.counts or self.words
         self.cells: list[Cells] = []
         self.classes = [word_classes(text.spelling) for text in texts]
         self.nulls = [np.full(len(own), config.null, np.float32) for own in self.classes]
@@ -151,7 +165,7 @@ class Learning:
                 found: Cells = kernels.posteriors(
                     *words, own, self.counts, known, self.prior, FLOOR, tally, chunk, scores, tuple(left)
                 )
-                return found, left
+                return with_links(found, own, self.knowledge.links), left
 
             fresh = []
             last = self.passes + 1 == self.config.count_passes  # nobody will ask for these cells
@@ -164,11 +178,12 @@ class Learning:
                 fresh.append(no_cells() if last else found)
                 yield Progress(self.passes * len(chunks) + len(fresh), total, "count")
             self.cells = fresh
-            self.counts = _sorted_counts(self.counts, *table[:2], self.config.strength)
+            counts = sorted_counts(self.words, *table[:2], self.config.strength)
+            self.counts = merged_counts(counts, self.knowledge.counts)
             linked, met = tally.twins.sum(0)
             self.counts = self.counts._replace(likeness=min(linked / max(met, 1), 0.9))
             self.nulls = [
-                _null_chances(own, text.spelling.counts, self.config.null)
+                _null_chances(own, np.bincount(text.tokens, minlength=len(own)), self.config.null)
                 for own, text in zip(free, self.texts, strict=True)
             ]
             self.passes += 1
@@ -212,19 +227,19 @@ class Learning:
         self.steps, self.passes = (int(number) for number in arrays["progress"])
         self.record = record
         self.prior = self.prior._replace(**{name: arrays[f"prior.{name}"] for name in _PRIOR})
-        self.prior = self.prior._replace(chained=self.passes > 0 or self._descended())
+        self.prior = self.prior._replace(chained=self._descended())
         self.nulls = [arrays[f"{name}.nulls"] for name in _SIDES]
         for name, side, adam in zip(_SIDES, self.sides, self.adams, strict=True):
             side.table[:] = arrays[f"{name}.table"]
             for field in Adam._fields:
                 getattr(adam, field)[:] = arrays[f"{name}.{field}"]
         self.tally = Tally(*(arrays[f"tally.{name}"] for name in Tally._fields))
-        strength = self.config.strength if self.passes else 0.0
-        self.counts = self.counts._replace(
-            **{name: arrays[f"counts.{name}"] for name in _COUNTS},
-            strength=strength,
-            likeness=float(arrays["likeness"][0]),
-        )
+        if self.passes:
+            self.counts = self.words._replace(
+                **{name: arrays[f"counts.{name}"] for name in _COUNTS},
+                strength=self.config.strength,
+                likeness=float(arrays["likeness"][0]),
+            )
         number = 0
         self.cells = []
         while f"cells.{number}.offsets" in arrays:
@@ -259,6 +274,8 @@ class _Stepper:
         self.threads = threads
         self.stamps = [np.zeros(len(side.table), np.int64) for side in sides]
         self.scratch = [np.empty_like(side.table) for side in sides]
+        self.decays = np.array([[0.9], [0.99]]) ** np.arange(2000)
+        self.decays = self.decays.astype(np.float32)
 
     def step(self, pairs: Longs, prior: Prior, rate: float) -> Tally:
         """Learn from one batch."""
@@ -273,7 +290,9 @@ class _Stepper:
                 kernels.gradients(*self.sides, group, prior, self.config.negatives, tally, g, *gradients)
 
         def apply(n: int) -> None:
-            kernels.update(self.sides[n], gradients[n], self.adams[n], rate, self.stamps[n], self.scratch[n])
+            kernels.update(
+                self.sides[n], gradients[n], self.adams[n], rate, self.stamps[n], self.scratch[n], self.decays
+            )
 
         self._share(find, [groups[first :: self.threads] for first in range(min(self.threads, len(groups)))])
         self._share(apply, [0, 1])
@@ -418,14 +437,6 @@ def word_scales(vectors: Sequence[Floats], counts: Sequence[Longs]) -> list[Floa
             sums[start : start + 2048] = scores @ weights
         scales.append((1 / np.maximum(sums, 1e-6)).astype(np.float32))
     return scales
-
-
-def _sorted_counts(counts: Counts, keys: Longs, sums: Floats, strength: float) -> Counts:
-    taken = np.flatnonzero(keys >= 0)
-    taken = taken[np.argsort(keys[taken])]
-    offsets = np.searchsorted(keys[taken] >> 32, np.arange(len(counts.offsets)))
-    sources = (keys[taken] & 0xFFFFFFFF).astype(np.int32)
-    return counts._replace(offsets=offsets, sources=sources, values=sums[taken], strength=strength)
 
 
 def word_vectors(spelling: Spelling, table: Floats) -> Floats:
