@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +13,24 @@ import numpy.typing as npt
 from weft.errors import InputError
 from weft.features import Vocabulary
 
-PREFIXES = (2, 3, 4, 5)
-SUFFIXES = (2, 3)
+PREFIXES, SUFFIXES = (2, 3, 4, 5), (2, 3)
+# Where words are of few signs, as in Chinese, each sign says more.
+FEW = 3.5
+SHORT_PREFIXES, SHORT_SUFFIXES = (1, 2, 3), (1,)
 
 
-def affixes(word: str) -> Iterator[str]:
+def affixes(word: str, *, short: bool = False) -> Iterator[str]:
     """Name the beginnings (`abc-`) and endings (`-bc`) of a word; a short word is its own beginning."""
-    for length in PREFIXES:
+    for length in SHORT_PREFIXES if short else PREFIXES:
         if len(word) >= length:
             yield word[:length] + "-"
-    for length in SUFFIXES:
+    for length in SHORT_SUFFIXES if short else SUFFIXES:
         if len(word) > length:
             yield "-" + word[-length:]
+
+
+def _short(words: Collection[str]) -> bool:
+    return sum(map(len, words)) < FEW * len(words)
 
 
 class Spelling:
@@ -36,11 +42,13 @@ class Spelling:
     def __init__(self, words: Vocabulary, affixes: Vocabulary) -> None:
         self.words = words
         self.affixes = affixes
+        self.short = _short(words.entries)
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Spelling:
         """Learn the words and affixes of one side from its words' counts."""
-        shared = Counter(affix for word in counts for affix in affixes(word))
+        short = _short(counts)
+        shared = Counter(affix for word in counts for affix in affixes(word, short=short))
         kept = {affix: count for affix, count in shared.items() if count > 1}
         return cls(Vocabulary.of(counts, len(counts)), Vocabulary.of(kept, len(kept)))
 
@@ -71,7 +79,7 @@ class Spelling:
     def _affix_rows(self, word: str) -> Iterator[int]:
         known = self.affixes.known
         first = len(self.words)
-        return (first + known[affix] for affix in affixes(word) if affix in known)
+        return (first + known[affix] for affix in affixes(word, short=self.short) if affix in known)
 
     def encode(
         self, sentences: Iterable[Sequence[str]]
@@ -133,12 +141,19 @@ class Reader:
         self._tokens.extend(map(self._numbers.__getitem__, sentence))
         self._offsets.append(len(self._tokens))
 
-    def finish(self) -> tuple[Spelling, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Return the spelling, the numbers of all tokens, and where each sentence begins."""
+    def finish(
+        self, more: Mapping[str, int] | None = None
+    ) -> tuple[Spelling, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the spelling, the numbers of all tokens, and where each sentence begins.
+
+        `more` words, with how often they count, are part of the spelling too.
+        """
         words = list(self._numbers.words)
         tokens = _array(self._tokens)
         counts = np.bincount(tokens, minlength=len(words))
-        spelling = Spelling.of(dict(zip(words, counts.tolist(), strict=True)))
+        seen = Counter(dict(zip(words, counts.tolist(), strict=True)))
+        seen.update(more or {})
+        spelling = Spelling.of(seen)
         final = np.array([spelling.words.known[word] for word in words], np.int32)
         return spelling, final[tokens], np.frombuffer(self._offsets, np.int64)
 
