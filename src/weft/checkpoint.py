@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+import weft
+from weft.configuration import to_mapping
 from weft.errors import InputError, ModelError, UsageError
+from weft.learning import Learning
+from weft.progress import Progress
 
 FILE = "checkpoint.safetensors"
 
@@ -77,3 +83,34 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
         if self.path.parent.is_dir() and not any(self.path.parent.iterdir()):
             self.path.parent.rmdir()
+
+
+def with_checkpoints(learning: Learning, checkpoint: Checkpoint) -> Iterator[Progress]:
+    """Learn on from the last checkpoint, if there is one, and keep new ones now and then."""
+    facts: dict[str, Any] = {
+        "weft": weft.__version__,
+        "seed": learning.seed,
+        "settings": to_mapping(learning.config),
+        "text": _digest(learning),
+    }
+    kept = checkpoint.load(facts)
+    if kept is not None:
+        learning.restore(kept[0], kept[1]["record"])
+    for progress in learning.run():
+        if checkpoint.due():
+            checkpoint.keep(learning.arrays(), {**facts, "record": learning.record})
+        yield progress
+
+
+def _digest(learning: Learning) -> str:
+    """Return a digest of the text, and of all that is known beside it."""
+    digest = hashlib.sha256()
+    for text in learning.texts:
+        digest.update("\n".join(text.spelling.words.entries).encode())
+        digest.update(text.tokens.tobytes())
+        digest.update(text.offsets.tobytes())
+    counts, links, *_ = learning.knowledge
+    digest.update(repr(sorted((number, known.links) for number, known in links.items())).encode())
+    for array in counts or ():
+        digest.update(np.asarray(array).tobytes())
+    return digest.hexdigest()

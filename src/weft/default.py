@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,9 +15,21 @@ from safetensors.numpy import save_file
 from weft import kernels
 from weft.alignment import Alignment
 from weft.blas import one_blas_thread
+from weft.checkpoint import Checkpoint, with_checkpoints
 from weft.configuration import from_mapping
+from weft.dictionary import WordPair
 from weft.errors import ModelError, NothingToLearnError, UsageError
 from weft.kernels import Floats
+from weft.knowledge import (
+    Knowledge,
+    Known,
+    Renumbering,
+    beside,
+    both_counts,
+    counts_of_lexicon,
+    lower_cased,
+    word_counts,
+)
 from weft.learning import (
     DefaultConfig,
     Learning,
@@ -80,23 +94,77 @@ class DefaultRecipe:
         self.nulls: list[Floats] = []
         self.scales: list[Floats] = []
 
-    def fit(self, bitext: Iterable[SentencePair]) -> Iterator[Progress]:
-        """Learn from the pairs, telling how far it is; done when the iterator ends."""
+    def fit(
+        self,
+        bitext: Iterable[SentencePair],
+        *,
+        lexicon: Iterable[WordPair] = (),
+        known: Known | None = None,
+        checkpoint: Checkpoint | None = None,
+        go_on: bool = False,
+    ) -> Iterator[Progress]:
+        """Learn from the pairs, telling how far it is; done when the iterator ends.
+
+        `lexicon` and `known` give word pairs and links that are known; with `go_on`, what was learned before
+        is learned from too.
+        """
+        entries = lower_cased(lexicon) if self.config.lowercase else list(lexicon)
         readers = [Reader(self.config.lowercase) for _ in range(2)]
-        for pair in bitext:
+        links: dict[int, Alignment] = {}
+        for number, (pair, certain) in enumerate(beside(bitext, known)):
             readers[0].add(pair.source.tokens)
             readers[1].add(pair.target.tokens)
-        texts = [Text(*reader.finish()) for reader in readers]
-        learning = Learning(texts, self.config, seed=self.seed, threads=self.threads)
+            if certain.links:
+                links[number] = certain
+        more = [Counter(own) for own in word_counts(entries)]
+        if go_on:
+            self._learned()
+            for own, spelling in zip(more, self.spellings, strict=True):
+                own.update(spelling.words.counts)
+        texts = [Text(*reader.finish(own)) for reader, own in zip(readers, more, strict=True)]
+        config, knowledge = self._knowledge(texts, entries, links, go_on)
+        learning = Learning(texts, config, seed=self.seed, threads=self.threads, knowledge=knowledge)
         if not len(learning.pairs):
             raise NothingToLearnError("there is no pair with words on both sides to learn from")
-        yield from learning.run()
+        yield from learning.run() if checkpoint is None else with_checkpoints(learning, checkpoint)
+        self._take(learning, go_on)
+
+    def _knowledge(
+        self, texts: list[Text], lexicon: list[WordPair], links: dict[int, Alignment], go_on: bool
+    ) -> tuple[DefaultConfig, Knowledge]:
+        """Gather what is known before learning, and the configuration to learn by."""
+        spellings = [text.spelling for text in texts]
+        words = no_counts(spellings)._replace(strength=self.config.strength)
+        counts = counts_of_lexicon(lexicon, words, spellings) if lexicon else None
+        if not go_on:
+            return self.config, Knowledge(counts, links)
+        numbers = Renumbering(self.spellings, spellings)
+        counts = both_counts(numbers.counts(self._learned(), words), counts)
+        jumps = self.prior.jumps.mean(1, keepdims=True)
+        prior = self.prior._replace(mixture=0.0, chained=False, jumps=jumps)
+        config = replace(self.config, lse_epochs=None, chain_epochs=None, batch=None, rate=None)
+        return config, Knowledge(counts, links, numbers.tables(self.tables), prior)
+
+    def _take(self, learning: Learning, go_on: bool) -> None:
+        """Take over what was learned; of words that the new text does not have, the old is kept."""
+        spellings = [text.spelling for text in learning.texts]
+        nulls = learning.nulls
+        if go_on:
+            numbers = Renumbering(self.spellings, spellings)
+            absent = [
+                np.bincount(text.tokens, minlength=len(own)) == 0
+                for text, own in zip(learning.texts, nulls, strict=True)
+            ]
+            nulls = [
+                np.where(gone, numbers.values(old, side, own), own)
+                for side, (gone, old, own) in enumerate(zip(absent, self.nulls, nulls, strict=True))
+            ]
         self.config = learning.config
-        self.record = learning.record
-        self._set([text.spelling for text in texts], [side.table for side in learning.sides])
+        self.record = [*self.record, *learning.record] if go_on else learning.record
+        self._set(spellings, [side.table for side in learning.sides])
         self.prior = learning.prior._replace(chained=True)
         self.counts = learning.counts
-        self.nulls = learning.nulls
+        self.nulls = nulls
         self.scales = learning.scales
 
     def _set(self, spellings: list[Spelling], tables: list[Floats]) -> None:
@@ -290,7 +358,7 @@ def _check_config(directory: Path, config: DefaultConfig) -> None:
 
 def _read_prior(arrays: Arrays, config: DefaultConfig) -> kernels.Prior:
     shapes: dict[str, tuple[int | None, ...]] = {
-        "jumps": (2, None, None),
+        "jumps": (2, None, 2 * kernels.CLIP + 1),
         "starts": (2, None),
         "diagonals": (2, None),
     }
@@ -298,7 +366,7 @@ def _read_prior(arrays: Arrays, config: DefaultConfig) -> kernels.Prior:
         name: arrays.take(name, np.float32, shape, low=1e-9, high=1e9) for name, shape in shapes.items()
     }
     for name, array in weights.items():
-        if array.shape[-1] < 3 or (name == "jumps" and array.shape[-1] % 2 == 0):
+        if 0 in array.shape:
             raise arrays.fault(name, f"has {array.shape[-1]} columns")
     return kernels.Prior(config.null, config.mixture, True, **weights)
 

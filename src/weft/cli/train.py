@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> None:
     check_free(args.output, force=args.force)
     aligner = start(args)
     help = checkpoint(args)
+    help |= {} if args.start is None else {"go_on": True}
     args.tokenize = args.tokenize or aligner.about.tokenize
     bitext = bitext_of(args, strict=args.strict)
     with Meter(quiet=args.quiet) as meter:
@@ -60,8 +61,8 @@ def run(args: argparse.Namespace) -> None:
         report_oddities(bitext)
     languages = None if args.languages is None else tuple(args.languages)
     aligner.save(args.output, force=args.force, languages=languages, note=args.note)
-    for kept in help.values():
-        kept.remove()
+    if "checkpoint" in help:
+        help["checkpoint"].remove()
     training = aligner.about.training
     say(
         args,
