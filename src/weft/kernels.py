@@ -148,11 +148,12 @@ def _jump_chances(n: int, jumps: Floats, classes: Ints, mixture: float) -> tuple
         total = weights[0] * max(k + 1 - CLIP, 0) + weights[2 * CLIP] * max(n - k - CLIP, 0)
         for d in range(max(0, NEAR - k), min(WIDTH, n + NEAR - k)):
             total += weights[d + 1]
-        worth[k] = np.float32(1.0 - mixture) / total
+        worth[k] = 1 / total
+        share = np.float32(1.0 - mixture) / total
         for d in range(WIDTH):
-            chances[k, d] = weights[d + 1] * worth[k]
-        chances[k, WIDTH] = weights[0] * worth[k]
-        chances[k, WIDTH + 1] = weights[2 * CLIP] * worth[k]
+            chances[k, d] = weights[d + 1] * share
+        chances[k, WIDTH] = weights[0] * share
+        chances[k, WIDTH + 1] = weights[2 * CLIP] * share
     return chances[:, :WIDTH].copy(), chances[:, WIDTH:].copy(), worth
 
 
@@ -352,8 +353,8 @@ def lse(
     for step in range(n_steps):
         total = np.float32(0.0)
         for k in range(n):
-            distance = abs((step + 0.5) / n_steps - (k + 0.5) / n)
-            places[k] = min(int(distance * buckets), buckets - 1)
+            distance = abs((2 * step + 1) * n - (2 * k + 1) * n_steps)  # in whole numbers: exact anywhere
+            places[k] = min(distance * buckets // (2 * n_steps * n), buckets - 1)
             total += diagonal[places[k]]
         scale = np.float32(null)
         for k in range(n):
