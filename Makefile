@@ -12,7 +12,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/weft demo
+	$(BIN)/weft demo -o weft-demo --force
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest --cov=weft --cov-report=term:skip-covered

@@ -21,6 +21,7 @@ from weft.output import open_output
 from weft.pharaoh import format_line
 from weft.sample import SamplePair, bitext, generate, natural
 from weft.text import Bitext
+from weft.viewer import page
 
 DESCRIPTION = """\
 Show the whole job on the embedded sample: English-French pairs drawn from a small grammar, and a hundred
@@ -39,7 +40,7 @@ EXAMPLE_SENTENCES = (
     "We did not understand the last question .",
 )
 FILES = ("sample.en", "sample.fr", "sample.gold", "sample.links",
-         "natural.en", "natural.fr", "natural.gold", "natural.links")  # fmt: skip
+         "natural.en", "natural.fr", "natural.gold", "natural.links", "page.html")  # fmt: skip
 NEXT = (
     ("weft demo -o demo", "keep it all as files"),
     ("weft evaluate demo/natural.links demo/natural.gold", "score with intervals"),
@@ -157,7 +158,8 @@ def show(screen: Screen, pairs: int, seed: int, directory: str | None, *, force:
     if directory is not None:
         write_files(Path(directory), parts, force=force)
         screen.title("Written")
-        screen.line(f"    {len(FILES)} files in {directory}: text, gold links and found links of both")
+        screen.line(f"    in {directory}: text, gold links and found links of both")
+        screen.line(f"    {Path(directory, FILES[-1])}: open it in a browser to see every link")
     show_next(screen, directory)
 
 
@@ -273,12 +275,16 @@ def write_files(directory: Path, parts: Sequence[Part], *, force: bool) -> None:
         ),
         lambda _, links: str(links),
     )
-    for part, names in zip(parts, (FILES[:4], FILES[4:]), strict=True):
+    for part, names in zip(parts, (FILES[:4], FILES[4:8]), strict=True):
         for name, write in zip(names, writers, strict=True):
             with open_output(directory / name, force=force) as stream:
                 stream.writelines(
                     write(pair, links) + "\n" for pair, links in zip(part.pairs, part.links, strict=True)
                 )
+    seen = Part("", [*parts[1].pairs, *parts[0].pairs], [*parts[1].links, *parts[0].links])
+    with open_output(directory / FILES[-1], force=force) as stream:
+        note = "English and French: a hundred pairs written by hand, then those drawn from a grammar"
+        page(bitext(seen.pairs)[0], seen.links, seen.gold, stream=stream, title="weft demo", note=note)
 
 
 def show_next(screen: Screen, directory: str | None) -> None:
@@ -286,5 +292,5 @@ def show_next(screen: Screen, directory: str | None) -> None:
     screen.title("Next")
     for command, purpose in NEXT[directory is not None :]:
         shown = command.replace("demo/", f"{directory.rstrip('/')}/") if directory else command
-        screen.line(f"    {screen.style(f'{shown:52}', '36')}{screen.style(purpose, '2')}")
+        screen.line(f"    {screen.style(f'{shown:50}  ', '36')}{screen.style(purpose, '2')}")
     screen.line()
