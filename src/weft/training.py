@@ -88,8 +88,9 @@ def table_optimizer(network: Network, config: TrainingConfig) -> torch.optim.Opt
 def layer_optimizer(network: Network, config: TrainingConfig) -> torch.optim.Optimizer:
     """Return the optimiser of the layers."""
     layers = [value for name, value in network.named_parameters() if not name.endswith(".weight")]
-    kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.SGD
-    return kind(layers, lr=config.rate)
+    if config.optimizer == "adam":
+        return torch.optim.Adam(layers, lr=config.rate, fused=True)
+    return torch.optim.SGD(layers, lr=config.rate)
 
 
 def train(
