@@ -89,6 +89,9 @@ class Aligner:
 
         `fit` says what can be given beside the text.
         """
+        if self.about.recipe == "paper" and "checkpoint" in help:
+            recipe: Any = self.recipe
+            recipe.checkpoints = help.pop("checkpoint").directory
         if help and self.about.recipe != "default":
             raise UsageError(f"the recipe {self.about.recipe} cannot use {', '.join(sorted(help))}")
         text = _Counted(bitext if isinstance(bitext, Bitext) else map(_pair, bitext))
@@ -110,7 +113,12 @@ class Aligner:
         progress: Callable[[Progress], None] | None = None,
         **help: Any,
     ) -> Aligner:
-        """Learn from parallel text, and return the aligner."""
+        """Learn from parallel text, and return the aligner.
+
+        The default recipe also takes `lexicon`, word pairs that are known (weft.dictionary.read_lexicon);
+        `known`, links that are known (weft.aligning.KnownLinks); `checkpoint`, to be able to go on after a
+        stop (weft.checkpoint.Checkpoint); and `go_on=True`, to learn on instead of anew.
+        """
         for event in self.train(bitext, **help):
             if progress is not None:
                 progress(event)

@@ -22,6 +22,7 @@ from weft.learning import Learning
 from weft.progress import Progress
 
 FILE = "checkpoint.safetensors"
+STAGES = "checkpoints.json"  # where the paper's recipe lists its finished stages
 
 
 class Checkpoint:
@@ -32,14 +33,15 @@ class Checkpoint:
     ) -> None:
         if not every >= 0:
             raise UsageError(f"a checkpoint every {every} seconds cannot be")
-        self.path = Path(directory) / FILE
+        self.directory = Path(directory)
+        self.path = self.directory / FILE
         self.every = every
         self.resume = resume
         self._last = time.monotonic()
-        if self.path.exists() and not resume:
+        if any(path.exists() for path in (self.path, self.directory / STAGES)) and not resume:
             raise InputError(
                 "there is a checkpoint of earlier learning: give --resume to go on, or remove it",
-                file=str(self.path),
+                file=str(self.directory),
             )
 
     def due(self) -> bool:
@@ -52,7 +54,7 @@ class Checkpoint:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             descriptor, partial = tempfile.mkstemp(prefix=".checkpoint.", dir=self.path.parent)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(save(dict(arrays), {"facts": json.dumps(facts)}))
+                file.write(save(dict(arrays), {"facts": json.dumps({**facts, "digest": _digest(arrays)})}))
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(partial, self.path)
@@ -68,6 +70,8 @@ class Checkpoint:
             with safe_open(self.path, "np") as file:
                 facts = json.loads((file.metadata() or {})["facts"])
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            if facts.pop("digest") != _digest(arrays):
+                raise ValueError("its numbers are not those that were written")
             differing = [key for key, value in expected.items() if facts[key] != value]
         except (OSError, ValueError, KeyError, TypeError, RecursionError, SafetensorError) as error:
             raise ModelError(f"{self.path}: this is no checkpoint that can be used: {error}") from error
@@ -80,9 +84,13 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Remove the checkpoint: learning is done."""
-        self.path.unlink(missing_ok=True)
-        if self.path.parent.is_dir() and not any(self.path.parent.iterdir()):
-            self.path.parent.rmdir()
+        if not self.directory.is_dir():
+            return
+        unfinished = self.directory.glob(".checkpoint.*")  # of learning that was killed
+        for path in (self.directory / STAGES, *self.directory.glob("*.safetensors"), *unfinished):
+            path.unlink(missing_ok=True)
+        if not any(self.directory.iterdir()):
+            self.directory.rmdir()
 
 
 def with_checkpoints(learning: Learning, checkpoint: Checkpoint) -> Iterator[Progress]:
@@ -91,7 +99,7 @@ def with_checkpoints(learning: Learning, checkpoint: Checkpoint) -> Iterator[Pro
         "weft": weft.__version__,
         "seed": learning.seed,
         "settings": to_mapping(learning.config),
-        "text": _digest(learning),
+        "text": _text_digest(learning),
     }
     kept = checkpoint.load(facts)
     if kept is not None:
@@ -102,7 +110,15 @@ def with_checkpoints(learning: Learning, checkpoint: Checkpoint) -> Iterator[Pro
         yield progress
 
 
-def _digest(learning: Learning) -> str:
+def _digest(arrays: Mapping[str, Any]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return digest.hexdigest()
+
+
+def _text_digest(learning: Learning) -> str:
     """Return a digest of the text, and of all that is known beside it."""
     digest = hashlib.sha256()
     for text in learning.texts:
