@@ -35,12 +35,12 @@ from weft.learning import (
     Learning,
     Text,
     first_prior,
-    new_tally,
     no_cells,
     no_counts,
     word_classes,
     word_vectors,
 )
+from weft.loops import choose, new_tally
 from weft.models import Arrays, check_files, read_about
 from weft.posterior import (
     Decoding,
@@ -79,9 +79,8 @@ class DefaultRecipe:
         threads: int | None = None,
         device: str = "cpu",
     ) -> None:
-        if device != "cpu":
-            raise UsageError(f"the default recipe runs on the CPU; the device {device!r} is for others")
         self.config = config or DefaultConfig()
+        self.loops = choose(self.config.kernels, device)
         self.seed = seed
         self.threads = threads or _cores()
         self.record: list[dict[str, Any]] = []
@@ -123,7 +122,9 @@ class DefaultRecipe:
                 own.update(spelling.words.counts)
         texts = [Text(*reader.finish(own)) for reader, own in zip(readers, more, strict=True)]
         config, knowledge = self._knowledge(texts, entries, links, go_on)
-        learning = Learning(texts, config, seed=self.seed, threads=self.threads, knowledge=knowledge)
+        learning = Learning(
+            texts, config, seed=self.seed, threads=self.threads, knowledge=knowledge, loops=self.loops
+        )
         if not len(learning.pairs):
             raise NothingToLearnError("there is no pair with words on both sides to learn from")
         yield from learning.run() if checkpoint is None else with_checkpoints(learning, checkpoint)
@@ -197,7 +198,7 @@ class DefaultRecipe:
     def _by_threshold(self, coded: Coded, pairs: int, threshold: float) -> list[Inference]:
         scores = np.empty(pairs)
         with one_blas_thread():
-            cells = kernels.posteriors(
+            cells = self.loops.posteriors(
                 coded.source,
                 coded.target,
                 np.arange(pairs),
@@ -241,7 +242,7 @@ class DefaultRecipe:
 
     def _matrices(self, coded: Coded, number: int) -> tuple[Floats, Floats]:
         with one_blas_thread():
-            forward, backward = kernels.matrices(
+            forward, backward = self.loops.matrices(
                 coded.source, coded.target, number, coded.counts, self.prior, new_tally(0)
             )
         return forward.T, backward

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,12 +16,13 @@ import numpy as np
 
 from weft import kernels
 from weft.blas import one_blas_thread
-from weft.kernels import CLIP, Adam, Cells, Counts, Floats, Gradient, Longs, Prior, Side, Tally, Words
+from weft.kernels import CLIP, Adam, Cells, Counts, Floats, Longs, Prior, Side, Tally, Words
 from weft.knowledge import Knowledge, merged_counts, sorted_counts, with_links
+from weft.loops import BUCKETS, Compiled, Loops, Stepper, new_tally
 from weft.progress import Progress
 from weft.spelling import Spelling
 
-BUCKETS = 16  # of the distance to the diagonal
+EPOCHS = ((1_500, (5, 3)), (10_000, (3, 2)), (300_000, (2, 1)), (math.inf, (1, 1)))  # lse, chain, by pairs
 CHUNK = 2048  # pairs that one thread counts in a turn
 FLOOR = 0.01  # of a probability that is counted
 SUMMED = 1000  # commonest words that are summed over one by one
@@ -46,14 +47,15 @@ class DefaultConfig:
     strength: float = 3.0  # how many counts the vectors' opinion is worth
     longest: int = 400  # words: longer sentences are aligned, but not learned from
     threshold: float = 0.525  # of a link's calibrated probability
+    kernels: str = "auto"  # the inner loops: compiled on the CPU, torch elsewhere, unless named
 
     def for_text(self, pairs: int) -> DefaultConfig:
         """Settle what follows from the number of pairs."""
-        lse, chained = (3, 2) if pairs < 50_000 else (2, 1)
-        batch = (16 if pairs < 50_000 else 32) if self.batch is None else self.batch
+        lse, chained = next(epochs for most, epochs in EPOCHS if pairs < most)
+        batch = (16 if pairs < 10_000 else 32) if self.batch is None else self.batch
         return replace(
             self,
-            rate=0.02 * math.sqrt(batch / 16) if self.rate is None else self.rate,
+            rate=0.02 * (batch / 16) ** (1 / 3) if self.rate is None else self.rate,
             lse_epochs=lse if self.lse_epochs is None else self.lse_epochs,
             chain_epochs=chained if self.chain_epochs is None else self.chain_epochs,
             batch=batch,
@@ -79,12 +81,15 @@ class Learning:
         seed: int,
         threads: int,
         knowledge: Knowledge | None = None,
+        loops: Loops | None = None,
     ) -> None:
         lengths = np.array([np.diff(text.offsets) for text in texts])
         self.pairs = np.flatnonzero((lengths.min(0) > 0) & (lengths.max(0) <= config.longest))
         self.config = config.for_text(len(self.pairs))
         self.seed = seed
         self.threads = threads
+        self.loops = loops or Compiled()
+        self.stepper: Stepper | None = None
         self.texts = texts
         self.knowledge = knowledge = knowledge or Knowledge()
         generator = np.random.default_rng(seed)
@@ -123,7 +128,8 @@ class Learning:
         assert config.batch is not None and config.rate is not None
         batches = math.ceil(len(self.pairs) / config.batch)
         total = (config.lse_epochs + config.chain_epochs) * batches
-        stepper = _Stepper(self.sides, self.adams, config, pool, self.threads)
+        settings: dict[str, Any] = {"group": config.group, "negatives": config.negatives}
+        self.stepper = self.loops.stepper(self.sides, self.adams, pool=pool, threads=self.threads, **settings)
         order = self.pairs
         while self.steps < total:
             epoch, batch = divmod(self.steps, batches)
@@ -132,13 +138,14 @@ class Learning:
             self.prior = self.prior._replace(chained=epoch >= config.lse_epochs)
             own = order[batch * config.batch : (batch + 1) * config.batch]
             rate = config.rate * (1 - self.steps / total)
-            _add(self.tally, stepper.step(own, self.prior, rate))
+            _add(self.tally, self.stepper.step(own, self.prior, rate))
             self.steps += 1
             loss = float(self.tally.loss[0, 0] / self.tally.loss[0, 1])
             phase = "chain" if self.prior.chained else "lse"
             if batch + 1 == batches:
                 self._settle(phase, loss=loss)
             yield Progress(self.steps, total, phase, loss)
+        self.stepper.store()
 
     def _settle(self, phase: str, **facts: float) -> None:
         """Set the prior by what was tallied, and begin a new tally."""
@@ -162,7 +169,7 @@ class Learning:
             def work(chunk: int, words: list[Words], tally: Tally) -> tuple[Cells, list[Floats]]:
                 own, known, scores = chunks[chunk], self.cells[chunk], np.empty(len(chunks[chunk]))
                 left = [np.zeros_like(nulls) for nulls in self.nulls]
-                found: Cells = kernels.posteriors(
+                found = self.loops.posteriors(
                     *words, own, self.counts, known, self.prior, FLOOR, tally, chunk, scores, tuple(left)
                 )
                 return with_links(found, own, self.knowledge.links), left
@@ -172,7 +179,7 @@ class Learning:
             table = (np.full(1 << 12, -1, np.int64), np.zeros(1 << 12, np.float32), 0)
             done = pool.map(partial(work, words=[source, target], tally=tally), range(len(chunks)))
             for own, (found, left) in zip(chunks, done, strict=True):
-                table = kernels.add_counts(source, target, own, found, *table)
+                table = self.loops.add_counts(source, target, own, found, *table)
                 for total_free, added in zip(free, left, strict=True):
                     total_free += added
                 fresh.append(no_cells() if last else found)
@@ -208,6 +215,8 @@ class Learning:
 
     def arrays(self) -> dict[str, Any]:
         """Return everything that `restore` needs, as arrays."""
+        if self.stepper is not None:
+            self.stepper.store()
         arrays: dict[str, Any] = {f"prior.{name}": getattr(self.prior, name) for name in _PRIOR}
         for name, side, adam, nulls in zip(_SIDES, self.sides, self.adams, self.nulls, strict=True):
             arrays[f"{name}.table"] = side.table
@@ -256,59 +265,6 @@ _PRIOR = ("jumps", "starts", "diagonals")
 _COUNTS = ("offsets", "sources", "values")
 
 
-class _Stepper:
-    """Take steps of Adam on both sides' tables, the groups of a batch shared among threads."""
-
-    def __init__(
-        self,
-        sides: Sequence[Side],
-        adams: Sequence[Adam],
-        config: DefaultConfig,
-        pool: ThreadPoolExecutor,
-        threads: int,
-    ) -> None:
-        self.sides = sides
-        self.adams = adams
-        self.config = config
-        self.pool = pool
-        self.threads = threads
-        self.stamps = [np.zeros(len(side.table), np.int64) for side in sides]
-        self.scratch = [np.empty_like(side.table) for side in sides]
-        self.decays = np.array([[0.9], [0.99]]) ** np.arange(2000)
-        self.decays = self.decays.astype(np.float32)
-
-    def step(self, pairs: Longs, prior: Prior, rate: float) -> Tally:
-        """Learn from one batch."""
-        bounds = _group_bounds(len(pairs), self.config.group)
-        groups = np.arange(len(bounds) - 1)
-        tally = new_tally(len(groups))
-        gradients = [_gradient(side, pairs, bounds) for side in self.sides]
-
-        def find(own: Longs) -> None:
-            for g in own:
-                group = pairs[bounds[g] : bounds[g + 1]]
-                kernels.gradients(*self.sides, group, prior, self.config.negatives, tally, g, *gradients)
-
-        def apply(n: int) -> None:
-            kernels.update(
-                self.sides[n], gradients[n], self.adams[n], rate, self.stamps[n], self.scratch[n], self.decays
-            )
-
-        self._share(find, [groups[first :: self.threads] for first in range(min(self.threads, len(groups)))])
-        self._share(apply, [0, 1])
-        return tally
-
-    def _share(self, work: Callable[[Any], None], parts: Sequence[Any]) -> None:
-        if self.threads == 1:
-            for part in parts:
-                work(part)
-            return
-        others = [self.pool.submit(work, part) for part in parts[1:]]
-        work(parts[0])
-        for other in others:
-            other.result()
-
-
 def _first_table(text: Text, config: DefaultConfig, generator: np.random.Generator) -> Floats:
     table = generator.standard_normal((text.spelling.size, config.dimensions), np.float32)
     return table * np.float32(0.1 / math.sqrt(config.dimensions))
@@ -345,13 +301,6 @@ def _null_chances(free: kernels.Doubles, counts: Longs, null: float) -> Floats:
     return chances
 
 
-def new_tally(groups: int, classes: int = 1) -> Tally:
-    """Make a tally for so many groups and classes, each at zero."""
-    jumps = np.zeros((groups, 2, 2, classes, 2 * CLIP + 1))
-    starts, diagonals = (np.zeros((groups, 2, 2, size)) for size in (CLIP + 1, BUCKETS))
-    return Tally(jumps, starts, diagonals, np.zeros((groups, 2)), np.zeros((groups, 2)))
-
-
 def _add(total: Tally, tally: Tally) -> None:
     for own, added in zip(total, tally, strict=True):
         own[0] += added.sum(0)
@@ -378,21 +327,6 @@ def _weights(taken: kernels.Doubles, chances: kernels.Doubles, more: float = 1.0
 def _adam(table: Floats) -> Adam:
     rows = len(table)
     return Adam(np.zeros_like(table), np.zeros(rows, np.float32), np.zeros(rows, np.int64))
-
-
-def _group_bounds(pairs: int, group: int) -> Longs:
-    """Cut a batch into groups; a last pair that would stand alone joins the group before it."""
-    bounds = np.arange(0, pairs, group)
-    if len(bounds) > 1 and pairs - bounds[-1] == 1:
-        bounds = bounds[:-1]
-    return np.append(bounds, pairs)
-
-
-def _gradient(side: Side, pairs: Longs, bounds: Longs) -> Gradient:
-    ends = np.concatenate([[0], np.cumsum(side.offsets[pairs + 1] - side.offsets[pairs])])
-    starts = ends[bounds[:-1]]
-    values = np.empty((ends[-1], side.table.shape[1]), np.float32)
-    return Gradient(starts, np.zeros_like(starts), np.empty(ends[-1], np.int32), values)
 
 
 def no_cells() -> Cells:
