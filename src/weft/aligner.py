@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from weft.alignment import Alignment
 from weft.configuration import to_mapping, with_settings
+from weft.devices import check_device
 from weft.errors import ModelError, UsageError
 from weft.models import About, read_about, write_model
 from weft.posterior import Decoding, Inference, agreement
@@ -79,6 +80,7 @@ class Aligner:
             raise UsageError(f"a seed of {seed} cannot be: it is 0 or more")
         if threads is not None and threads < 1:
             raise UsageError(f"{threads} threads cannot be: at least 1 is needed")
+        check_device(device)
         self.recipe: Recipe = kind(
             with_settings(config(), settings), seed=seed, threads=threads, device=device
         )
@@ -243,6 +245,7 @@ class Aligner:
         cls, directory: str | os.PathLike[str], *, threads: int | None = None, device: str = "cpu"
     ) -> Aligner:
         """Read a model that `save` wrote."""
+        check_device(device)
         path = Path(directory)
         about = read_about(path)
         try:

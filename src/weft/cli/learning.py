@@ -50,9 +50,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", type=int, metavar="N", help="threads to use (all cores); the result is the same"
     )
-    parser.add_argument(
-        "--device", default="cpu", metavar="D", help="where the paper's recipe computes (cpu)"
-    )
+    parser.add_argument("--device", default="cpu", metavar="D", help="where to compute, such as cuda (cpu)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")
 
 
