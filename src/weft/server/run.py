@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from weft.aligner import Aligner
-from weft.errors import InputError
+from weft.errors import InputError, UsageError
 from weft.server import problems
 from weft.server.app import LOOPBACK, application
 from weft.server.limits import Limits
@@ -121,6 +121,8 @@ def is_loopback(host: str) -> bool:
 
 def listen(host: str, port: int) -> socket.socket:
     """Take an address; port 0 is any that is free."""
+    if not 0 <= port < 1 << 16:
+        raise UsageError(f"a port of {port} cannot be: it is from 0 to 65535")
     try:
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 import weft
@@ -27,12 +27,17 @@ class PairText(_Asked):
     target: str = Field(description="the target sentence")
 
 
+def _whole(value: Any) -> Any:
+    """Take 5.0 for 5, as JSON Schema does."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 class _Options(_Asked):
     tokenize: Tokenization | None = Field(
         None,
         description="cut at spaces, by Unicode words, or into characters; else as the model's own text was",
     )
-    alternatives: int = Field(
+    alternatives: Annotated[int, BeforeValidator(_whole)] = Field(
         0,
         ge=0,
         le=MOST_ALTERNATIVES,

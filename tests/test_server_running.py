@@ -1,0 +1,200 @@
+"""The server as it runs: slow and many clients, a busy time, signals, what keeps it from starting."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from serving import align, ask, running
+from soak import exchanges, resident, served, soak
+from weft import Aligner, sample
+from weft.cli import main
+from weft.cli import serve as verb
+from weft.errors import InputError, MissingExtraError, UsageError
+from weft.server import Limits, serve
+from weft.server.problems import Problem
+from weft.server.run import is_loopback, listen
+from weft.server.service import Service
+from weft.text import SentencePair
+
+
+@pytest.fixture(scope="module")
+def aligner(small_model: Path) -> Aligner:
+    return Aligner.load(small_model, threads=1)
+
+
+@pytest.fixture(scope="module")
+def address(aligner: Aligner, small_model: Path) -> Iterator[str]:
+    service = Service(aligner, small_model)
+    service.warm()
+    with running(service) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[SentencePair]:
+    return list(sample.bitext(sample.generate(60, seed=2))[0])
+
+
+def raw(address: str, *parts: bytes, pause: float = 0.0) -> bytes:
+    """Send bytes as they are, and read until the other end closes."""
+    place = urlsplit(address)
+    assert place.hostname is not None
+    with socket.create_connection((place.hostname, place.port or 80), timeout=10) as connection:
+        for part in parts:
+            connection.sendall(part)
+            time.sleep(pause)
+        received = b""
+        while more := connection.recv(65536):
+            received += more
+    return received
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"nonsense\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET /" + b"a" * 20_000,
+        b"POST /align HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ],
+)
+def test_what_is_no_http_is_refused(address: str, sent: bytes) -> None:
+    head, _, body = raw(address, sent).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400") and b"application/problem+json" in head
+    assert json.loads(body)["status"] == 400
+    assert ask(address, "/health").status == 200
+
+
+def test_slow_clients_are_not_waited_for(aligner: Aligner, small_model: Path) -> None:
+    service = Service(aligner, small_model, Limits(timeout=0.3))
+    head = b"POST /align HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with running(service, patience=0.4) as address:
+        assert raw(address) == b""  # says nothing
+        drops = (bytes([byte]) for byte in b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with pytest.raises((ConnectionError, EOFError)):
+            if raw(address, *drops, pause=0.1) == b"":  # a letter now and then
+                raise EOFError
+        assert raw(address, head + b'Content-Length: 50\r\n\r\n{"sour').startswith(b"HTTP/1.1 408")
+        late = raw(address, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")  # and then nothing more
+        assert late.startswith(b"HTTP/1.1 200")
+        assert ask(address, "/health").status == 200
+
+
+def test_an_answer_that_takes_too_long_is_given_up(aligner: Aligner, small_model: Path) -> None:
+    service = Service(aligner, small_model, Limits(timeout=1e-6))
+    with pytest.raises(Problem, match="longer than") as caught:
+        service.answer(b'{"source": "a", "target": "b"}')
+    assert caught.value.status == 503
+
+
+def test_a_busy_server_says_so_and_stays_awake(
+    aligner: Aligner, small_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = Service(aligner, small_model, Limits(waiting=2, timeout=1))
+    go = threading.Event()
+    whole = service.answer
+    monkeypatch.setattr(service, "answer", lambda body: (go.wait(20), whole(body))[1])
+    replies: list[int] = []
+    with running(service, threads=1) as address:
+        clients = [
+            threading.Thread(target=lambda: replies.append(align(address, source="a", target="b").status))
+            for _ in range(2)
+        ]
+        for client in clients:
+            client.start()
+            time.sleep(0.2)
+        third = align(address, source="a", target="b")  # one is aligned, one waits, and a third is too many
+        assert third.status == 503 and third.headers["retry-after"] == "1"
+        assert ask(address, "/health").status == 200
+        time.sleep(1)  # the second has waited for too long
+        go.set()
+        for client in clients:
+            client.join()
+        assert sorted(replies) == [200, 503]
+        assert align(address, source="a", target="b").status == 200
+
+
+def test_many_clients_do_not_mix_up(address: str, aligner: Aligner, pairs: list[SentencePair]) -> None:
+    report = soak(address, exchanges(aligner, pairs), clients=50, seconds=2.5)
+    assert report.good, report
+    assert report.requests >= 50
+
+
+@pytest.mark.slow
+def test_a_minute_of_fifty_clients(small_model: Path, aligner: Aligner, pairs: list[SentencePair]) -> None:
+    with served(str(small_model)) as (address, process):
+        questions = exchanges(aligner, pairs)
+        report = soak(address, questions, clients=50, seconds=60, memory=lambda: resident(process.pid))
+    assert report.good and report.growth is not None, report
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends a process without a signal")
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+def test_a_signal_lets_running_requests_finish(small_model: Path, number: signal.Signals) -> None:
+    long = {"source": "the house " * 250, "target": "la maison " * 250}
+    body = json.dumps({"pairs": [long] * 8}).encode()
+    statuses: list[int] = []
+    with served(str(small_model), "--threads", "1") as (address, process):
+        client = threading.Thread(target=lambda: statuses.append(ask(address, "/align", body).status))
+        client.start()
+        time.sleep(0.3)
+        assert not statuses  # it is still running
+        process.send_signal(number)
+        client.join(60)
+        assert process.wait(30) == 0
+    assert statuses == [200]
+    with pytest.raises(OSError):
+        ask(address, "/health")
+
+
+def test_what_keeps_it_from_starting_is_told(
+    small_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with listen("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["serve", str(small_model), "--port", port]) == 1
+        assert f"port {port}" in capsys.readouterr().err
+    assert main(["serve", str(tmp_path / "none"), "--port", "0"]) == 1
+    assert main(["serve", str(small_model), "--port", "99999"]) == 2
+    assert main(["serve", str(small_model), "--threads", "0"]) == 2
+    assert main(["serve", str(small_model), "--max-words", "0"]) == 2
+    with pytest.raises(UsageError):
+        Limits(timeout=float("nan"))
+    with pytest.raises(InputError):
+        listen("no such host.invalid", 0)
+
+
+def test_a_missing_extra_is_named(small_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("weft.server.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(MissingExtraError, match=r"'uvicorn'.*weft\[serve\]"):
+        serve(small_model)
+
+
+def test_other_machines_are_let_in_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert is_loopback("127.0.0.9") and is_loopback("::1") and is_loopback("localhost")
+    assert not is_loopback("0.0.0.0") and not is_loopback("example.org")
+    parser = argparse.ArgumentParser()
+    verb.configure(parser)
+    for host, warned in (("127.0.0.1", False), ("0.0.0.0", True)):
+        monkeypatch.setattr(verb, "serve", lambda model, *, ready, **options: ready("http://here/"))
+        verb.run(parser.parse_args(["DIR", "--host", host]))
+        said = capsys.readouterr().err
+        assert "serving at http://here/" in said and ("other machines" in said) == warned
