@@ -8,7 +8,7 @@ BIN = $(VENV)/bin
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,serve]'
 	@touch $@
 
 demo: $(VENV)/.installed
@@ -19,6 +19,11 @@ test: $(VENV)/.installed
 
 test-slow: $(VENV)/.installed
 	$(BIN)/python -m pytest -m slow
+
+bench: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
+	$(BIN)/python benchmarks/accuracy.py --docs
+	$(BIN)/python benchmarks/speed.py --docs
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from weft.alignment import Alignment
 from weft.dialects import read_alignments
@@ -13,7 +14,7 @@ from weft.symmetrization import symmetrize_all
 from weft.text import Bitext, SentencePair
 
 BLOCK = 1000  # pairs given to thot at a time
-ITERATIONS = 5  # fast_align's default
+ITERATIONS = 5  # fast_align's default, and how often each model of the HMM's is trained
 
 
 def eflomal_links(text: Bitext) -> Iterator[Alignment]:
@@ -34,24 +35,35 @@ def eflomal_links(text: Bitext) -> Iterator[Alignment]:
 
 def fast_align_links(text: Bitext) -> Iterator[Alignment]:
     """Align with sil-thot's fast_align in both directions, and symmetrise (grow-diag-final-and)."""
-    forward = _fast_align(text)
-    backward = (alignment.inverse() for alignment in _fast_align(text.reversed()))
-    return symmetrize_all(forward, backward)
+    return symmetrize_all(*thot_directions(text, "fast_align"))
 
 
-def _fast_align(text: Bitext) -> Iterator[Alignment]:
-    from thot.alignment import FastAlignModel
+def thot_directions(text: Bitext, system: str) -> tuple[Iterator[Alignment], Iterator[Alignment]]:
+    """Align with sil-thot's fast_align or HMM in both directions; links are (source, target) in both."""
+    backward = (alignment.inverse() for alignment in _thot(text.reversed(), system))
+    return _thot(text, system), backward
 
-    model = FastAlignModel()
+
+def _thot(text: Bitext, system: str) -> Iterator[Alignment]:
+    from thot.alignment import FastAlignModel, HmmAlignmentModel, Ibm1AlignmentModel
+
+    model: Any = FastAlignModel() if system == "fast_align" else Ibm1AlignmentModel()
     for pair in text:
         model.add_sentence_pair(list(pair.source.tokens), list(pair.target.tokens))
-    model.start_training()
-    for _ in range(ITERATIONS):
-        model.train()
+    _train(model)
+    if system == "hmm":
+        model = HmmAlignmentModel(model)
+        _train(model)
     model.end_training()
     pairs = iter(text)
     while block := list(islice(pairs, BLOCK)):
         yield from _best(model.get_best_alignments(*_sides(block)))
+
+
+def _train(model: Any) -> None:
+    model.start_training()
+    for _ in range(ITERATIONS):
+        model.train()
 
 
 def _sides(block: Sequence[SentencePair]) -> tuple[list[list[str]], list[list[str]]]:

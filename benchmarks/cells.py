@@ -1,0 +1,164 @@
+"""Results of a benchmark that are kept one by one, so that it goes on where it was stopped."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from corpora import ROOT
+
+CACHE = ROOT / "benchmarks" / "cache"
+RESULTS = ROOT / "benchmarks" / "results"
+PACKAGE = ROOT / "src" / "weft"
+
+Job = TypeVar("Job")
+
+
+@cache
+def imported(code: str) -> frozenset[Path]:
+    """Find the files of the package that some code imports, anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    parts = (name.split(".")[1:] for name in names if name.startswith("weft."))
+    found = (PACKAGE.joinpath(*own).with_suffix(".py") for own in parts if own)
+    return frozenset(file for file in found if file.exists())
+
+
+def source_hash() -> str:
+    """Give a hash of the code that the default recipe's links and speed depend on."""
+    code: dict[Path, str] = {}
+    fresh = {PACKAGE / "default.py"}
+    while fresh:
+        code |= {file: file.read_text(encoding="utf-8") for file in fresh}
+        fresh = set().union(*map(imported, code.values())) - set(code)
+    return hashlib.sha256("".join(code[file] for file in sorted(code)).encode()).hexdigest()[:16]
+
+
+def weft_key() -> dict[str, Any]:
+    """Give what the default recipe is: its settings, and a hash of its code."""
+    from weft.configuration import to_mapping
+    from weft.learning import DefaultConfig
+
+    return {"config": to_mapping(DefaultConfig()), "source": source_hash(), "version": version("weft")}
+
+
+class Unchanged:
+    """Hold runs to the code that they began with: figures of two recipes must not mix."""
+
+    def __init__(self) -> None:
+        self.source = source_hash()
+
+    def check(self) -> None:
+        """Stop if the code has changed since."""
+        if source_hash() != self.source:
+            raise SystemExit("weft's code changed while it ran: this run is not kept; start again")
+
+
+class Cells:
+    """Keep each result of a benchmark under a key of all that went into it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def path(self, key: Mapping[str, Any]) -> Path:
+        """Give the file of a result."""
+        text = json.dumps(key, sort_keys=True, default=str)
+        return self.directory / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+
+    def __contains__(self, key: Mapping[str, Any]) -> bool:
+        return self.path(key).exists()
+
+    def get(self, key: Mapping[str, Any], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Give the result that is kept, or make it and keep it."""
+        path = self.path(key)
+        if not path.exists():
+            write_json(path, {**key, **make(), "date": time.strftime("%Y-%m-%d")})
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a file of JSON, whole or not at all."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    partial.write_text(text, encoding="utf-8", newline="\n")
+    partial.replace(path)
+
+
+def say(text: str) -> None:
+    """Tell on standard error what goes on."""
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+
+
+def with_progress(jobs: Sequence[Job], weights: Sequence[float]) -> Iterator[Job]:
+    """Give the jobs one by one, telling which it is and how long the rest may take.
+
+    The weight of a job says how long it takes, in any unit; one that is kept already weighs nothing.
+    """
+    began = time.monotonic()
+    for number, job in enumerate(jobs):
+        done, left = sum(weights[:number]), sum(weights[number:])
+        seconds = (time.monotonic() - began) / done * left if done else None
+        estimate = "" if seconds is None else f", about {seconds / 60:.1f} minutes left"
+        say(f"{number + 1} of {len(jobs)}: {job}{estimate}")
+        yield job
+
+
+def surroundings() -> dict[str, Any]:
+    """Tell on what figures stand: versions, and how busy the machine was."""
+    names = ("weft", "numpy", "numba", "scipy", "eflomal")
+    return {
+        "python": platform.python_version(),
+        "architecture": platform.machine(),
+        "cores": os.cpu_count(),
+        "load": [round(load, 1) for load in os.getloadavg()] if hasattr(os, "getloadavg") else None,
+        "versions": {name: version(name) for name in names},
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def standing(results: Mapping[str, Any]) -> str:
+    """Write in a sentence what `surroundings` told."""
+    about = results["about"]
+    versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    threads = "one thread" if results["threads"] == 1 else f"{results['threads']} threads"
+    load = "" if about["load"] is None else f", load {about['load'][0]} when it ended"
+    return (
+        f"Measured {about['date']}, {threads} each, Python {about['python']} on {about['architecture']}, "
+        f"{about['cores']} cores{load}; {versions}."
+    )
+
+
+def fill_block(path: Path, name: str, text: str) -> None:
+    """Put text between the marks `<!-- name -->` and `<!-- /name -->` of a Markdown file."""
+    whole = path.read_text(encoding="utf-8")
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    if whole.count(begin) != 1 or whole.count(end) != 1:
+        raise ValueError(f"{path}: the marks {begin} and {end} must be there, once each")
+    before, rest = whole.split(begin)
+    after = rest.split(end)[1]
+    write_text(path, f"{before}{begin}\n\n{text.strip()}\n\n{end}{after}")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

@@ -1,0 +1,120 @@
+"""Run weft and its peers (all from PyPI) on the same files, each as a process of its own; score the links.
+
+    python benchmarks/peers.py fast_align|hmm SOURCE TARGET FORWARD BACKWARD    the child process for sil-thot
+
+Peers have their defaults, and learn both directions; their links are symmetrised by every heuristic that weft
+knows, and the best on test is what a table shows: the choice favours them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from cells import weft_key
+from corpora import MEASURED, Row, Sample, gold_of, part_of, write_sample
+from measuring import Cost, measure, python
+from smt_links import thot_directions
+from weft.alignment import Alignment
+from weft.dialects import read_alignments, write_alignments
+from weft.evaluation import Score, evaluate
+from weft.symmetrization import HEURISTICS, symmetrize_all
+from weft.text import Bitext
+
+PACKAGES = {"eflomal": "eflomal", "fast_align": "sil-thot", "hmm": "sil-thot"}
+SYSTEMS = ("weft", *PACKAGES)
+DIRECTIONS = ("forward", "backward")
+
+
+@dataclass(frozen=True)
+class Run:
+    """Hold what a run of a system made, and what it cost."""
+
+    cost: Cost
+    links: dict[str, list[Alignment]]  # by heuristic; weft's own are `default`
+
+
+def system_key(system: str) -> dict[str, Any]:
+    """Give what the links of a system depend on besides text and seed."""
+    return weft_key() if system == "weft" else {"version": version(PACKAGES[system])}
+
+
+def command(system: str, sample: Sample, directory: Path, *, seed: int, threads: int) -> list[str]:
+    """Give the command that aligns a text by a system with its defaults."""
+    links = [str(directory / name) for name in DIRECTIONS]
+    if system == "weft":
+        options = ["-q", "--force", "--seed", str(seed), "--threads", str(threads), "-o", links[0]]
+        return python("-m", "weft", "align", *sample.files, *options)
+    if system == "eflomal":
+        script = Path(sys.executable).with_name("eflomal-align")
+        source, target = sample.files
+        ends = ["-f", links[0], "-r", links[1], "--overwrite"]
+        return python(str(script), "-s", source, "-t", target, *ends)
+    return python(__file__, system, *sample.files, *links)
+
+
+def run(system: str, sample: Sample, directory: Path, *, seed: int = 1, threads: int = 1) -> Run:
+    """Align a text by a system in a process of its own; keep the links of test and dev."""
+    directory.mkdir(parents=True, exist_ok=True)
+    order = command(system, sample, directory, seed=seed, threads=threads)
+    cost = measure(order, threads=threads, log=directory / f"{system}.log")
+    measured = sample.parts["train"].start
+    names = DIRECTIONS[:1] if system == "weft" else DIRECTIONS
+    found = [_first(directory / name, measured, sample.pairs) for name in names]
+    if system == "weft":
+        return Run(cost, {"default": found[0]})
+    forward, backward = found
+    return Run(cost, {name: list(symmetrize_all(forward, backward, name)) for name in HEURISTICS})
+
+
+def _first(path: Path, count: int, lines: int) -> list[Alignment]:
+    """Read the first links of a file that must have a line for each pair."""
+    with open(path, "rb") as stream:
+        number = sum(1 for _ in stream)
+    if number != lines:
+        raise RuntimeError(f"{path}: {number:,} lines for {lines:,} pairs")
+    return list(islice(read_alignments(path, "pharaoh"), count))
+
+
+def warm_up(text: str, directory: Path) -> None:
+    """Let weft compile its inner loops, as it does once per installation, before anything is timed."""
+    run("weft", write_sample(Row(text, 100), directory / "text"), directory)
+
+
+def figures(score: Score) -> dict[str, float]:
+    """Give what tables show of a score, in per cent."""
+    return {name: round(100 * getattr(score, name), 3) for name in ("aer", "precision", "recall", "f1")}
+
+
+def scores(found: Run, sample: Sample, text: str) -> dict[str, Any]:
+    """Score test and dev by each heuristic."""
+    return {
+        part: {
+            heuristic: figures(evaluate(part_of(links, sample, part), gold_of(text, part)))
+            for heuristic, links in found.links.items()
+        }
+        for part in MEASURED
+    }
+
+
+def best_heuristic(cells: Sequence[dict[str, Any]]) -> str:
+    """Find the heuristic that has the lowest mean AER on test over the seeds of one row."""
+    names: dict[str, Any] = cells[0]["scores"]["test"]
+    return min(names, key=lambda name: sum(cell["scores"]["test"][name]["aer"] for cell in cells))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the links of both directions of a peer from sil-thot."""
+    system, source, target, *outputs = arguments
+    for path, links in zip(outputs, thot_directions(Bitext(source, target), system), strict=True):
+        with open(path, "w", encoding="utf-8", newline="\n") as stream:
+            write_alignments(stream, links)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

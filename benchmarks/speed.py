@@ -1,0 +1,281 @@
+"""Speed and memory of weft beside eflomal, alternately in one run on the same text.
+
+    python benchmarks/speed.py                  2,000, 20,000 and 100,000 pairs, two threads each
+    python benchmarks/speed.py --all            and all pairs
+    python benchmarks/speed.py --publish --docs no runs: tables and figure from the JSON
+
+Four things: training plus aligning, whole processes of both; aligning with a kept model; where the time goes
+on one thread, and how near to the machine's products (products.py says how); growth with the length of
+sentences. weft's inner loops are compiled before. Each step is kept, and goes on where it was stopped; a step
+times both systems, so that ratios are of one run. Writes speed.json and speed.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import speed_tables
+from cells import (
+    CACHE,
+    RESULTS,
+    Cells,
+    Unchanged,
+    fill_block,
+    say,
+    surroundings,
+    with_progress,
+    write_json,
+    write_text,
+)
+from corpora import ROOT, Row, Sample, pairs_of, write_sample
+from measuring import Cost, measure, python
+from peers import command, system_key, warm_up
+
+ROWS = ("en-fr:2k", "en-fr:20k", "en-fr:100k")
+BOTH = ("weft", "eflomal")
+LENGTHS = ((1, 10), (11, 20), (21, 40), (41, 80))  # words of the longer sentence of a pair
+LONG = (500, 5000)  # words of a sentence
+TIMES = 5  # that a start is timed
+LOAD = """
+import json, sys, time
+began = time.perf_counter()
+import weft.aligner, weft.default
+imported = time.perf_counter()
+weft.aligner.Aligner.load(sys.argv[1])
+loaded = time.perf_counter()
+print(json.dumps([imported - began, loaded - imported, "torch" in sys.modules]))
+"""
+
+
+class Step(NamedTuple):
+    """Name one step: what is measured, on which text, with how many threads, and of which turn it is."""
+
+    what: str  # race, phases, kept or length
+    row: Row
+    threads: int
+    turn: int = 1
+    lengths: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        length = "" if self.lengths is None else f", {self.lengths[0]}–{self.lengths[1]} words"
+        return f"{self.what}, {self.row}{length}, {self.threads} thread(s), turn {self.turn}"
+
+
+def key_of(step: Step) -> dict[str, Any]:
+    """Give all that a step depends on."""
+    return {**step._asdict(), "row": str(step.row), "systems": {name: system_key(name) for name in BOTH}}
+
+
+def race(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
+    """Train and align by both systems, one after the other."""
+    directory.mkdir(parents=True, exist_ok=True)
+    found: dict[str, Any] = {"pairs": sample.pairs}
+    for system in BOTH:
+        order = command(system, sample, directory, seed=1, threads=threads)
+        found[system] = _cost(measure(order, threads=threads, log=directory / "log"))
+    return found
+
+
+def phases(sample: Sample, directory: Path) -> dict[str, Any]:
+    """Measure where the time goes, on one thread, in a process of its own."""
+    script = str(Path(__file__).with_name("products.py"))
+    path = directory / "phases.json"
+    measure(python(script, *sample.files), threads=1, log=path)
+    return dict(json.loads(path.read_text(encoding="utf-8").splitlines()[-1]))
+
+
+def with_model(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
+    """Measure training and aligning apart: a model is trained, kept, and used."""
+    model, log = str(directory / "model.weft"), directory / "log"
+    ends = ["-q", "--force", "--threads"]
+    train = python("-m", "weft", "train", *sample.files, "-o", model, *ends, str(threads))
+    found: dict[str, Any] = {"pairs": sample.pairs, "train": _cost(measure(train, threads=threads, log=log))}
+    texts = {
+        "one": _cut(sample, directory / "one", 1),
+        "tenth": _cut(sample, directory / "tenth", sample.pairs // 10),
+        "whole": sample.files,
+    }
+    for own in sorted({1, threads}):
+        for name, files in texts.items():
+            output = ["--model", model, "-o", str(directory / "links"), *ends, str(own)]
+            cost = measure(python("-m", "weft", "align", *files, *output), threads=own, log=log)
+            found[f"{name}, {own}"] = _cost(cost)
+    for words in LONG:
+        files = _joined(sample, directory / "long", words)
+        output = ["--model", model, "-o", str(directory / "links"), *ends, str(threads)]
+        cost = measure(python("-m", "weft", "align", *files, *output), threads=threads, log=log)
+        found[f"{words} words"] = _cost(cost)
+    align = python("-m", "weft", "align", *texts["one"], "--model", model, "-q")
+    found["first_link"] = statistics.median(first_line(align) for _ in range(TIMES))
+    loads = [json.loads(subprocess.check_output(python("-c", LOAD, model))) for _ in range(TIMES)]
+    found["import"], found["load"] = (statistics.median(load[n] for load in loads) for n in (0, 1))
+    found["imports_torch"] = loads[0][2]
+    return found
+
+
+def first_line(order: Sequence[str]) -> float:
+    """Give the seconds from the start of a command to its first line on standard output."""
+    began = time.perf_counter()
+    with subprocess.Popen(order, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        taken = time.perf_counter() - began
+        process.stdout.read()
+    if process.returncode or not line.strip():
+        raise RuntimeError(f"{' '.join(order)}: no links, exit code {process.returncode}")
+    return taken
+
+
+def _cost(cost: Cost) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in cost._asdict().items()}
+
+
+def _cut(sample: Sample, directory: Path, pairs: int) -> list[str]:
+    """Write the first pairs of a text."""
+    directory.mkdir(parents=True, exist_ok=True)
+    names = []
+    for path in (sample.source, sample.target):
+        with open(path, encoding="utf-8", newline="\n") as stream:
+            write_text(directory / path.name, "".join(islice(stream, pairs)))
+        names.append(str(directory / path.name))
+    return names
+
+
+def _joined(sample: Sample, directory: Path, words: int) -> list[str]:
+    """Write one pair of this many words, of as many sentences as that takes."""
+    names = []
+    for path in (sample.source, sample.target):
+        taken: list[str] = []
+        while len(taken) < words:  # a short text is used again
+            with open(path, encoding="utf-8", newline="\n") as stream:
+                for line in stream:
+                    taken += line.split()
+                    if len(taken) >= words:
+                        break
+        write_text(directory / path.name, " ".join(taken[:words]) + "\n")
+        names.append(str(directory / path.name))
+    return names
+
+
+def by_length(row: Row, lengths: tuple[int, int], pairs: int, directory: Path) -> Sample:
+    """Write training pairs whose longer sentence has so many words."""
+    directory.mkdir(parents=True, exist_ok=True)
+    fitting = (
+        pair
+        for pair in pairs_of(row.text, "train", row.pairs)
+        if all(pair) and lengths[0] <= max(len(side.split()) for side in pair) <= lengths[1]
+    )
+    sides = list(zip(*islice(fitting, pairs), strict=True))
+    if not sides:
+        raise SystemExit(f"{row} has no pairs of {lengths[0]} to {lengths[1]} words")
+    paths = [directory / f"text.{language}" for language in row.text.split("-")]
+    for path, lines in zip(paths, sides, strict=True):
+        write_text(path, "".join(line + "\n" for line in lines))
+    return Sample(paths[0], paths[1], {}, len(sides[0]))
+
+
+def work(step: Step, directory: Path, length_pairs: int) -> dict[str, Any]:
+    """Measure one step."""
+    if step.lengths is not None:
+        sample = by_length(step.row, step.lengths, length_pairs, directory / "text")
+        words = sum(len(path.read_text(encoding="utf-8").split()) for path in (sample.source, sample.target))
+        return {**race(sample, directory, step.threads), "words": words / sample.pairs / 2}
+    sample = write_sample(step.row, directory / "text")
+    if step.what == "race":
+        return race(sample, directory, step.threads)
+    if step.what == "phases":
+        return phases(sample, directory)
+    return with_model(sample, directory, step.threads)
+
+
+def steps_of(args: argparse.Namespace) -> list[Step]:
+    """List the steps of a run."""
+    rows = [Row.parse(row) for row in args.rows]
+    if args.all:
+        rows.append(Row("en-fr"))
+    model, threads = Row.parse(args.model_row), args.threads
+    steps = [Step("race", row, threads, turn) for turn in range(1, args.turns + 1) for row in rows]
+    steps += [Step("phases", row, 1) for row in rows]
+    steps.append(Step("kept", model, threads))
+    return steps + [Step("length", model, threads, 1, lengths) for lengths in LENGTHS]
+
+
+def seconds(step: Step) -> float:
+    """Guess how long a step takes."""
+    pairs = float(step.row.pairs or 1_000_000)
+    weft, eflomal = 3 + 0.0007 * pairs, 0.7 * math.sqrt(pairs)
+    return {"race": weft + eflomal, "phases": 1.5 * weft, "kept": 2 * weft, "length": 40.0}[step.what]
+
+
+def measure_all(steps: Sequence[Step], cells: Cells, length_pairs: int) -> list[dict[str, Any]]:
+    """Do the steps that are not kept yet, and give the results of all."""
+    found = []
+    code = Unchanged()
+    kept = [key_of(step) in cells for step in steps]
+    if not all(kept):
+        with tempfile.TemporaryDirectory() as name:
+            warm_up(steps[0].row.text, Path(name))
+    weights = [0 if own else seconds(step) for own, step in zip(kept, steps, strict=True)]
+    for step in with_progress(steps, weights):
+
+        def make(step: Step = step) -> dict[str, Any]:
+            with tempfile.TemporaryDirectory() as name:
+                result = work(step, Path(name), length_pairs)
+            code.check()
+            return result
+
+        found.append(cells.get(key_of(step), make))
+    return found
+
+
+def publish(output: Path, docs: bool) -> None:
+    """Make the Markdown, and on demand the tables and the figure of the docs, from the JSON."""
+    results = json.loads((output / "speed.json").read_text(encoding="utf-8"))
+    blocks = speed_tables.blocks(results)
+    text = "\n\n".join(blocks.values()) + "\n"
+    write_text(output / "speed.md", text)
+    print(text)
+    if docs:
+        from drawing import draw_speed
+
+        for name, block in blocks.items():
+            fill_block(ROOT / "docs" / "performance.md", f"speed-{name}", block)
+        draw_speed(results, ROOT / "docs" / "speed.svg")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", nargs="+", default=ROWS, help=f"texts to learn from ({' '.join(ROWS)})")
+    parser.add_argument("--all", action="store_true", help="also all pairs of en-fr")
+    parser.add_argument("--model-row", default=ROWS[-1], help=f"text of the kept model ({ROWS[-1]})")
+    parser.add_argument("--length-pairs", type=int, default=3000, metavar="N", help="for each length (3000)")
+    parser.add_argument("--turns", type=int, default=1, metavar="N", help="how often both systems run (1)")
+    parser.add_argument("--threads", type=int, default=2, metavar="N", help="of both systems alike (2)")
+    parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="benchmarks/results")
+    parser.add_argument("--cache", type=Path, default=CACHE / "speed", metavar="DIR")
+    parser.add_argument("--docs", action="store_true", help="also fill docs/performance.md, draw the figure")
+    parser.add_argument("--publish", action="store_true", help="no runs: tables and figure from the JSON")
+    args = parser.parse_args(arguments)
+    if not args.publish:
+        found = measure_all(steps_of(args), Cells(args.cache), args.length_pairs)
+        results = {"about": surroundings(), "threads": args.threads, "steps": found}
+        write_json(args.output / "speed.json", results)
+        say(f"{args.output / 'speed.json'} is written")
+    publish(args.output, args.docs)
+
+
+if __name__ == "__main__":
+    main()

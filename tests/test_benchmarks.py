@@ -1,0 +1,332 @@
+"""The benchmarks of accuracy and speed: the protocol, what is kept, what a process costs, tables, figures."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import accuracy
+import cells
+import corpora
+import measuring
+import peers
+import speed
+import speed_tables
+from corpora import Row
+from weft.alignment import Alignment, GoldAlignment
+from weft.sample import SamplePair, generate, natural
+
+PYTHON = sys.executable
+unix = pytest.mark.skipif(sys.platform == "win32", reason="measuring needs wait4")
+
+
+def _gold(pair: SamplePair) -> str:
+    links = sorted(pair.gold.possible)
+    return " ".join(f"{s}{'-' if (s, t) in pair.gold.sure else '?'}{t}" for s, t in links)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Lay out the embedded sample as the directory that benchmarks read."""
+    directory = tmp_path / "data" / "en-fr"
+    directory.mkdir(parents=True)
+    held = natural()
+    for part, pairs in (("test", held[:60]), ("dev", held[60:]), ("train", list(generate(300)))):
+        sides = ([pair.source for pair in pairs], [pair.target for pair in pairs])
+        for language, lines in zip(("en", "fr"), sides, strict=True):
+            text = "".join(" ".join(words).capitalize() + "\n" for words in lines)
+            if part == "train":
+                (directory / f"train.{language}.xz").write_bytes(lzma.compress(text.encode()))
+            else:
+                (directory / f"{part}.{language}").write_text(text, encoding="utf-8")
+        if part != "train":
+            text = "".join(_gold(pair) + "\n" for pair in pairs)
+            (directory / f"{part}.gold").write_text(text, encoding="utf-8")
+    for module in (corpora, accuracy):
+        monkeypatch.setattr(module, "DATA", tmp_path / "data")
+    return tmp_path / "data"
+
+
+def test_rows_are_read_from_their_names() -> None:
+    assert Row.parse("en-fr:2k") == Row("en-fr", 2000)
+    assert Row.parse("en-fr:500") == Row("en-fr", 500)
+    assert Row.parse("ro-en") == Row.parse("ro-en:all") == Row("ro-en", None)
+    for wrong in ("en-fr:many", "en-fr:0", "en-fr:-3"):
+        with pytest.raises(ValueError, match="write a row as"):
+            Row.parse(wrong)
+
+
+def test_text_is_test_then_dev_then_training_pairs_in_lower_case(data: Path, tmp_path: Path) -> None:
+    sample = corpora.write_sample(Row("en-fr", 7), tmp_path / "text")
+    lines = sample.source.read_text(encoding="utf-8").splitlines()
+    held, train = natural(), list(generate(7))
+    assert lines == [" ".join(pair.source).lower() for pair in (*held, *train)]
+    assert sample.parts == {"test": range(60), "dev": range(60, 100), "train": range(100, 107)}
+    assert sample.pairs == 107
+    numbered = [Alignment(((n, n),)) for n in range(107)]
+    assert corpora.part_of(numbered, sample, "dev")[0].links == ((60, 60),)
+    assert corpora.gold_of("en-fr", "dev") == [pair.gold for pair in held[60:]]
+
+
+def test_missing_text_is_named(tmp_path: Path) -> None:
+    assert not corpora.available("xx-yy", tmp_path)
+    with pytest.raises(corpora.NoDataError, match="WEFT_DATA"):
+        next(corpora.pairs_of("xx-yy", "test", data=tmp_path))
+
+
+def test_a_result_is_made_once_for_its_key(tmp_path: Path) -> None:
+    kept, made = cells.Cells(tmp_path), []
+
+    def make() -> dict[str, Any]:
+        made.append(1)
+        return {"value": len(made)}
+
+    assert {"a": 1} not in kept
+    assert [kept.get({"a": 1}, make)["value"] for _ in range(2)] == [1, 1]
+    assert {"a": 1} in kept
+    assert kept.get({"a": 2}, make)["value"] == 2
+    with pytest.raises(ZeroDivisionError):
+        kept.get({"a": 3}, lambda: {"value": 1 / 0})
+    assert {"a": 3} not in kept
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_key_of_weft_changes_with_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "default.py").write_text("from weft import kernels\n", encoding="utf-8")
+    (tmp_path / "kernels.py").write_text("def f():\n    import weft.loops\n", encoding="utf-8")
+    (tmp_path / "loops.py").write_text("", encoding="utf-8")
+    (tmp_path / "other.py").write_text("", encoding="utf-8")
+    monkeypatch.setattr(cells, "PACKAGE", tmp_path)
+    cells.imported.cache_clear()
+    before = cells.source_hash()
+    (tmp_path / "other.py").write_text("1", encoding="utf-8")
+    assert cells.source_hash() == before
+    (tmp_path / "loops.py").write_text("1", encoding="utf-8")
+    assert cells.source_hash() != before
+    cells.imported.cache_clear()
+
+
+def test_the_key_of_weft_covers_the_recipe() -> None:
+    found, fresh = set[str](), {cells.PACKAGE / "default.py"}
+    while fresh:
+        found |= {file.stem for file in fresh}
+        more = {found for file in fresh for found in cells.imported(file.read_text(encoding="utf-8"))}
+        fresh = {file for file in more if file.stem not in found}
+    assert {"kernels", "learning", "default", "spelling", "posterior"} <= found
+
+
+@unix
+def test_cost_is_of_the_child_and_its_children() -> None:
+    burn = "import time\nwhile time.process_time() < 0.4: pass\n"
+    inside = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {burn!r}], check=True)\n"
+    room = "room = bytearray(200 << 20)\nimport time; time.sleep(1)\n"
+    assert 0.4 <= measuring.measure([PYTHON, "-c", burn]).cpu < 1.5
+    assert measuring.measure([PYTHON, "-c", inside]).cpu >= 0.4
+    cost = measuring.measure([PYTHON, "-c", room])
+    assert 200 <= cost.memory < 260
+    assert cost.wall >= 1 > cost.cpu
+
+
+@unix
+def test_cost_does_not_count_the_memory_of_the_benchmark() -> None:
+    held = bytearray(300 << 20)
+    assert measuring.measure([PYTHON, "-c", "pass"]).memory < 60
+    assert len(held)
+
+
+@unix
+def test_a_child_that_fails_is_told_with_what_it_said(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="no such thing"):
+        measuring.measure([PYTHON, "-c", "raise SystemExit('no such thing')"], log=tmp_path / "log")
+
+
+@unix
+def test_threads_are_limited_in_the_child(tmp_path: Path) -> None:
+    say = "import os; print(os.environ['OMP_NUM_THREADS'])"
+    measuring.measure([PYTHON, "-c", say], threads=3, log=tmp_path / "log")
+    assert (tmp_path / "log").read_text(encoding="utf-8") == "3\n"
+
+
+def test_links_are_binned_by_probability() -> None:
+    gold = GoldAlignment(frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)}))
+    links = Alignment(((0, 0), (0, 1), (1, 1)), (1.0, 0.85, 0.8))
+    bins = accuracy.bins_of([links], [gold])
+    assert [own["links"] for own in bins] == [0, 0, 0, 0, 0, 0, 0, 2, 1]
+    assert (bins[7]["from"], bins[7]["possible"], bins[7]["sure"]) == (0.8, 1, 0)
+    assert bins[7]["probability"] == pytest.approx(1.65)
+    assert (bins[8]["possible"], bins[8]["sure"]) == (1, 1)
+
+
+def _cell(union: float, grow: float) -> dict[str, Any]:
+    def by(aer: float) -> dict[str, float]:
+        return {"aer": aer, "precision": 90.0, "recall": 80.0, "f1": 84.7}
+
+    own = {"union": by(union), "grow": by(grow)}
+    return {"scores": {"test": own, "dev": own}, "cost": {"cpu": 2.0, "wall": 3.0, "memory": 40.0}}
+
+
+def test_the_best_heuristic_has_the_lowest_mean_on_test() -> None:
+    runs = [_cell(10.0, 11.0), _cell(14.0, 12.0)]
+    assert peers.best_heuristic(runs) == "grow"
+    result = accuracy.row_result(runs)
+    assert result["test"]["aer"] == {"mean": 11.5, "spread": 0.707, "runs": 2}
+    assert result["cost"]["cpu"]["mean"] == 2.0
+
+
+def test_peers_without_chance_run_once() -> None:
+    jobs = accuracy.jobs_of([Row("en-fr", 5)], ("weft", "hmm"), 2)
+    assert [(job.system, job.seed) for job in jobs] == [
+        ("weft", 1),
+        ("hmm", 1),
+        ("weft", 2),
+        ("reliability", 1),
+    ]
+
+
+def test_a_block_of_a_page_is_filled_again_and_again(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- x -->\nold\n<!-- /x -->\nb\n", encoding="utf-8")
+    for text in ("new", "newer"):
+        cells.fill_block(page, "x", text)
+        assert page.read_text(encoding="utf-8") == f"a\n<!-- x -->\n\n{text}\n\n<!-- /x -->\nb\n"
+    with pytest.raises(ValueError, match="must be there"):
+        cells.fill_block(page, "y", "new")
+
+
+def test_the_page_has_every_block_that_is_filled() -> None:
+    page = (corpora.ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    for name in ("accuracy", *(f"speed-{name}" for name in ("race", "kept", "phases", "products", "length"))):
+        assert page.count(f"<!-- {name} -->") == page.count(f"<!-- /{name} -->") == 1
+
+
+def test_operations_are_counted_as_the_products_make_them() -> None:
+    pytest.importorskip("numba")
+    import products
+
+    # 3 target and 2 source words, 4 dimensions, groups of 5: three products with 4, four with 5.
+    assert products.group_flop(products.Size(3, 2, 5), 4) == 3 * 2 * (3 * 2 * 4 + 4 * 2 * 5)
+    assert products.pair_flop(products.Size(3, 2, 1), 4) == 2 * 3 * 2 * 4
+    text = [({"a", "b"}, {"x"}), ({"b"}, {"x", "y"}), ({"c"}, {"z"})]
+    assert products.draw(text[:2], 2) == [products.Size(2, 2, 2)]
+    assert len(products.draw(text, 2)) == 1
+
+
+def _speed() -> dict[str, Any]:
+    costs = {"wall": 2.0, "cpu": 4.0, "memory": 100.0}
+    twice = {name: 2 * value for name, value in costs.items()}
+    row = "en-fr, 100 pairs"
+    phases = {
+        "what": "phases",
+        "row": row,
+        "pairs": 100,
+        "learned": 80,
+        "group": 8,
+        "epochs": {"lse": 2, "chain": 1, "count": 2},
+        "seconds": {"reading": 1.0, "lse": 2.0, "chain": 1.0, "count": 1.6, "aligning": 1.0},
+        "products": {"group_flop": 1e6, "group_seconds": 1e-2, "pair_flop": 1e4, "pair_seconds": 1e-3},
+        "peak_flops": 1e9,
+    }
+    kept = {"what": "kept", "row": row, "pairs": 101, "threads": 2, "train": costs, "first_link": 1.5}
+    kept |= {f"{name}, {threads}": costs for name in ("one", "tenth") for threads in (1, 2)}
+    kept |= {"whole, 1": twice, "whole, 2": twice, "500 words": costs}
+    kept |= {"import": 0.5, "load": 0.1, "imports_torch": False}
+    length = {"what": "length", "row": row, "lengths": [1, 10], "pairs": 100, "words": 5.5}
+    race = {"what": "race", "row": row, "pairs": 101}
+    both = {"weft": costs, "eflomal": twice}
+    about = cells.surroundings()
+    return {"about": about, "threads": 2, "steps": [race | both, phases, kept, length | both]}
+
+
+def test_tables_of_speed_hold_ratios_rates_and_shares() -> None:
+    results = _speed()
+    blocks = speed_tables.blocks(results)
+    assert list(blocks) == ["race", "kept", "phases", "products", "length"]
+    assert "| **ratio** | **0.50** | **0.50** | **0.50** |" in blocks["race"]
+    assert "50 pairs/s" in blocks["kept"] and "`Aligner.load` | 0.10 s" in blocks["kept"]
+    # lse: 2 s over 2 passes of 80 pairs
+    assert "| 12500 |" in blocks["phases"]
+    shares = speed_tables.shares(results["steps"][1])
+    assert shares["learning"]["share"] == pytest.approx(10 * 3 * 1e-2 / 3.0)
+    assert shares["counting"]["achieved"] == pytest.approx(160 * 1e4 / 1.6)
+    assert shares["aligning"]["in_products"] == pytest.approx(1e7)
+
+
+def test_figures_are_drawn_alike_from_the_same_results(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    import drawing
+
+    results = _speed()
+    pictures = []
+    for name in ("one.svg", "two.svg"):
+        drawing.draw_speed(results, tmp_path / name)
+        pictures.append((tmp_path / name).read_text(encoding="utf-8"))
+    assert pictures[0] == pictures[1]
+    assert pictures[0].count("eflomal") >= 2 and "words a sentence" in pictures[0]
+
+
+def test_long_pairs_are_joined_and_short_texts_cut(data: Path, tmp_path: Path) -> None:
+    sample = corpora.write_sample(Row("en-fr", 5), tmp_path / "text")
+    for path in speed._joined(sample, tmp_path / "long", 5000):
+        assert len(Path(path).read_text(encoding="utf-8").split()) == 5000
+    for path in speed._cut(sample, tmp_path / "cut", 3):
+        assert len(Path(path).read_text(encoding="utf-8").splitlines()) == 3
+    chosen = speed.by_length(Row("en-fr"), (5, 6), 4, tmp_path / "length")
+    sides = [path.read_text(encoding="utf-8").splitlines() for path in (chosen.source, chosen.target)]
+    assert chosen.pairs == 4
+    assert {max(map(len, map(str.split, pair))) for pair in zip(*sides, strict=True)} <= {5, 6}
+
+
+@unix
+def test_accuracy_is_measured_kept_and_published(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("eflomal")
+    pytest.importorskip("matplotlib")
+    places = ["--output", str(tmp_path / "results"), "--cache", str(tmp_path / "cache")]
+    order = ["--rows", "en-fr:300", "--seeds", "1", *places]
+    accuracy.main(order)
+    results = json.loads((tmp_path / "results" / "accuracy.json").read_text(encoding="utf-8"))
+    row = results["rows"][0]
+    assert (row["row"], row["pairs"]) == ("en-fr, 300 pairs", 400)
+    for system in ("weft", "eflomal"):
+        own = row["systems"][system]
+        assert 0 < own["test"]["aer"]["mean"] < 60
+        assert own["cost"]["cpu"]["mean"] > 0.1
+    assert sum(own["links"] for own in row["reliability"]) > 100
+    assert "| en-fr, 300 pairs |" in capsys.readouterr().out
+    monkeypatch.setattr(accuracy, "run_job", lambda *_: pytest.fail("what is kept was made again"))
+    accuracy.main(order)
+    import drawing
+
+    drawing.draw_accuracy(results, tmp_path / "figure.svg")
+    assert "test AER" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
+
+
+@unix
+@pytest.mark.slow
+def test_peers_from_thot_align(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("thot")
+    sample = corpora.write_sample(Row("en-fr", 300), tmp_path / "text")
+    for system in ("fast_align", "hmm"):
+        found = peers.run(system, sample, tmp_path / system)
+        scores = peers.scores(found, sample, "en-fr")
+        assert scores["test"]["intersection"]["precision"] > scores["test"]["union"]["precision"]
+        assert scores["test"]["grow-diag-final-and"]["aer"] < 70
+
+
+@unix
+@pytest.mark.slow
+def test_speed_is_measured_and_published(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("eflomal")
+    sizes = ["--rows", "en-fr:200", "--model-row", "en-fr:200", "--length-pairs", "20"]
+    places = ["--output", str(tmp_path / "results"), "--cache", str(tmp_path / "cache")]
+    monkeypatch.setattr(speed, "LENGTHS", ((1, 6), (7, 20)))
+    speed.main([*sizes, *places])
+    results = json.loads((tmp_path / "results" / "speed.json").read_text(encoding="utf-8"))
+    assert [step["what"] for step in results["steps"]] == ["race", "phases", "kept", "length", "length"]
+    assert set(speed_tables.blocks(results)) == {"race", "kept", "phases", "products", "length"}
