@@ -68,8 +68,8 @@ def explain(own: Direction, prior: Prior, direction: int, tally: Tally | None) -
 
 def _chain(own: Direction, prior: Prior, direction: int, tally: Tally | None) -> tuple[Tensor, Tensor]:
     device = own.emission.device
-    jumps = Jumps(torch.from_numpy(prior.jumps[direction]).to(device)[own.classes], own.states)
-    starts = torch.from_numpy(prior.starts[direction]).to(device)
+    jumps = Jumps(torch.tensor(prior.jumps[direction], device=device)[own.classes], own.states)
+    starts = torch.tensor(prior.starts[direction], device=device)
     buckets = torch.arange(own.states.shape[1], device=device).clamp(max=len(starts) - 1)
     first = starts[buckets] * own.states  # (pairs, states)
     start_total = first.sum(1, keepdim=True)
@@ -116,7 +116,7 @@ def _backward(
 
 
 def _lse(own: Direction, prior: Prior, direction: int, tally: Tally | None) -> tuple[Tensor, Tensor]:
-    diagonal = torch.from_numpy(prior.diagonals[direction]).to(own.emission.device)
+    diagonal = torch.tensor(prior.diagonals[direction], device=own.emission.device)
     n_steps, n = own.steps.sum(1)[:, None, None], own.states.sum(1)[:, None, None]
     step = torch.arange(own.steps.shape[1], device=n.device)[:, None]
     k = torch.arange(own.states.shape[1], device=n.device)

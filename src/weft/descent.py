@@ -27,7 +27,7 @@ class Table(NamedTuple):
 
     @classmethod
     def of(cls, side: Side, adam: Adam, device: str) -> Table:
-        """Move a side to the device; on the CPU the arrays are shared, and change with the tensors."""
+        """Move a side to the device; on the CPU the arrays may be shared, and change with the tensors."""
         arrays = (side.rows, side.row_offsets, side.table, *adam)
         return cls(*(torch.from_numpy(array).to(device) for array in arrays))
 
@@ -35,8 +35,7 @@ class Table(NamedTuple):
         """Bring what was learned back to the arrays."""
         arrays: list[npt.NDArray[Any]] = [side.table, *adam]
         for array, tensor in zip(arrays, self[2:], strict=True):
-            if tensor.device.type != "cpu":
-                array[:] = tensor.cpu().numpy()
+            array[:] = tensor.cpu().numpy()
 
     def spelt(self, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the rows of all words, which word each belongs to, and the weight of each word's rows."""

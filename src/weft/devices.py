@@ -12,7 +12,7 @@ def check_device(device: str) -> None:
     import torch
 
     try:
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).tolist()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).strip().partition("\n")[0]
+        reason = str(error).strip().partition("\n")[0].partition(". ")[0]
         raise UsageError(f"the device {device!r} cannot be used on this machine: {reason}") from error
