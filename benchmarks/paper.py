@@ -14,27 +14,22 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import lzma
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from corpora import DATA, ROOT, gold_of, lines
 from weft.alignment import Alignment, GoldAlignment
 from weft.configuration import to_mapping, with_settings
-from weft.dialects import read_gold
 from weft.evaluation import Score, evaluate
 from weft.paper import ALPHAS, PaperConfig, PaperRecipe
 from weft.text import Sentence, SentencePair
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("WEFT_DATA", ROOT.parent / "shared" / "data"))
 CACHE = ROOT / "benchmarks" / "cache" / "paper"
 TAGS = ("features.source.tags=inline", "features.target.tags=inline")
 CHARACTERS = ("features.source.characters=true", "features.target.characters=true")
@@ -109,20 +104,14 @@ TABLES: dict[str, Callable[[], list[Cell]]] = {
 }
 
 
-def _lines(path: Path, limit: int | None = None) -> Iterator[str]:
-    opener = lzma.open if path.suffix == ".xz" else open
-    with opener(path, "rt", encoding="utf-8", newline="\n") as stream:
-        yield from islice((line.rstrip("\n") for line in stream), limit)
-
-
 def _side(text: str, part: str, language: str, tagged: bool, limit: int | None) -> Iterator[Sentence]:
     end = ".xz" if part == "train" else ""
-    words = _lines(DATA / text / f"{part}.{language}{end}", limit)
+    words = lines(DATA / text / f"{part}.{language}{end}", limit)
     if not tagged:
         for line in words:
             yield Sentence(line.split(), line)
         return
-    tags = _lines(DATA / text / f"{part}.{language}.pos{end}", limit)
+    tags = lines(DATA / text / f"{part}.{language}.pos{end}", limit)
     for line, own in zip(words, tags, strict=False):  # en-fr has tags for the first 100,000 pairs
         tokens = [f"{word}|{tag}" for word, tag in zip(line.split(), own.split(), strict=True)]
         yield Sentence(tokens, " ".join(tokens))
@@ -165,7 +154,7 @@ def run_cell(cell: Cell, pairs: int, seed: int, config: PaperConfig, checkpoints
     tagged = config.features.source.tags == "inline"
     dev, test = (read_pairs(cell.text, part, tagged=tagged) for part in ("dev", "test"))
     train = read_pairs(cell.text, "train", tagged=tagged, limit=pairs)
-    gold = {part: list(read_gold(DATA / cell.text / f"{part}.gold")) for part in ("dev", "test")}
+    gold = {part: gold_of(cell.text, part) for part in ("dev", "test")}
     recipe = PaperRecipe(config, seed=seed, checkpoints=checkpoints)
     began = time.process_time()
     last = time.monotonic()
