@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from weft import kernels
+from weft.groups import BUCKETS, new_tally
 from weft.kernels import CLIP, Adam, Cells, Counts, Floats, Prior, Side, Tally, Words
 from weft.learning import no_cells
-from weft.loops import BUCKETS, new_tally
 
 Random = np.random.Generator
 

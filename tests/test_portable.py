@@ -16,8 +16,9 @@ from weft import kernels
 from weft.aligner import Aligner
 from weft.default import DefaultRecipe
 from weft.errors import UsageError
+from weft.groups import new_tally
 from weft.kernels import Side, Tally
-from weft.loops import Compiled, choose, new_tally
+from weft.loops import Compiled, choose
 from weft.portable import Portable
 from weft.sample import bitext, generate
 

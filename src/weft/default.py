@@ -19,6 +19,7 @@ from weft.checkpoint import Checkpoint, with_checkpoints
 from weft.configuration import from_mapping
 from weft.dictionary import WordPair
 from weft.errors import ModelError, NothingToLearnError, UsageError
+from weft.groups import new_tally
 from weft.kernels import Floats
 from weft.knowledge import (
     Knowledge,
@@ -40,7 +41,7 @@ from weft.learning import (
     word_classes,
     word_vectors,
 )
-from weft.loops import choose, new_tally
+from weft.loops import choose
 from weft.models import Arrays, check_files, read_about
 from weft.posterior import (
     Decoding,

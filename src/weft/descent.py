@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from weft.chains import Direction, explain
+from weft.groups import group_bounds, new_tally
 from weft.kernels import LARGEST, Adam, Longs, Prior, Side, Tally
-from weft.loops import group_bounds, new_tally
 
 
 class Table(NamedTuple):

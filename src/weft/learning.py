@@ -16,9 +16,10 @@ import numpy as np
 
 from weft import kernels
 from weft.blas import one_blas_thread
+from weft.groups import BUCKETS, new_tally
 from weft.kernels import CLIP, Adam, Cells, Counts, Floats, Longs, Prior, Side, Tally, Words
 from weft.knowledge import Knowledge, merged_counts, sorted_counts, with_links
-from weft.loops import BUCKETS, Compiled, Loops, Stepper, new_tally
+from weft.loops import Compiled, Loops, Stepper
 from weft.progress import Progress
 from weft.spelling import Spelling
 

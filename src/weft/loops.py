@@ -11,9 +11,9 @@ import numpy as np
 from weft import kernels
 from weft.devices import check_device
 from weft.errors import UsageError
-from weft.kernels import CLIP, Adam, Cells, Floats, Gradient, Longs, Prior, Side, Tally
+from weft.groups import group_bounds, new_tally
+from weft.kernels import Adam, Cells, Floats, Gradient, Longs, Prior, Side, Tally
 
-BUCKETS = 16  # of the distance to the diagonal
 KERNELS = ("auto", "compiled", "torch")
 
 
@@ -134,23 +134,8 @@ class CompiledStepper:
             other.result()
 
 
-def group_bounds(pairs: int, group: int) -> Longs:
-    """Cut a batch into groups; a last pair that would stand alone joins the group before it."""
-    bounds = np.arange(0, pairs, group)
-    if len(bounds) > 1 and pairs - bounds[-1] == 1:
-        bounds = bounds[:-1]
-    return np.append(bounds, pairs)
-
-
 def _gradient(side: Side, pairs: Longs, bounds: Longs) -> Gradient:
     ends = np.concatenate([[0], np.cumsum(side.offsets[pairs + 1] - side.offsets[pairs])])
     starts = ends[bounds[:-1]]
     values = np.empty((ends[-1], side.table.shape[1]), np.float32)
     return Gradient(starts, np.zeros_like(starts), np.empty(ends[-1], np.int32), values)
-
-
-def new_tally(groups: int, classes: int = 1) -> Tally:
-    """Make a tally for so many groups and classes, each at zero."""
-    jumps = np.zeros((groups, 2, 2, classes, 2 * CLIP + 1))
-    starts, diagonals = (np.zeros((groups, 2, 2, size)) for size in (CLIP + 1, BUCKETS))
-    return Tally(jumps, starts, diagonals, np.zeros((groups, 2)), np.zeros((groups, 2)))
