@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import statistics
 import subprocess
 import tempfile
 import time
@@ -45,15 +44,17 @@ ROWS = ("en-fr:2k", "en-fr:20k", "en-fr:100k")
 BOTH = ("weft", "eflomal")
 LENGTHS = ((1, 10), (11, 20), (21, 40), (41, 80))  # words of the longer sentence of a pair
 LONG = (500, 5000)  # words of a sentence
-TIMES = 5  # that a start is timed
+TIMES = 5  # that a start is timed: the best counts, because others use the machine too
 LOAD = """
 import json, sys, time
-began = time.perf_counter()
+def now(): return time.perf_counter(), time.process_time()
+times = [now()]
 import weft.aligner, weft.default
-imported = time.perf_counter()
+times.append(now())
 weft.aligner.Aligner.load(sys.argv[1])
-loaded = time.perf_counter()
-print(json.dumps([imported - began, loaded - imported, "torch" in sys.modules]))
+times.append(now())
+spent = [[b - a for a, b in zip(*own)] for own in zip(times, times[1:])]
+print(json.dumps([*spent, "torch" in sys.modules]))
 """
 
 
@@ -108,17 +109,20 @@ def with_model(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
     for own in sorted({1, threads}):
         for name, files in texts.items():
             output = ["--model", model, "-o", str(directory / "links"), *ends, str(own)]
-            cost = measure(python("-m", "weft", "align", *files, *output), threads=own, log=log)
-            found[f"{name}, {own}"] = _cost(cost)
+            order = python("-m", "weft", "align", *files, *output)
+            times = TIMES if name == "one" else 1
+            found[f"{name}, {own}"] = _cost(min(measure(order, threads=own, log=log) for _ in range(times)))
     for words in LONG:
         files = _joined(sample, directory / "long", words)
         output = ["--model", model, "-o", str(directory / "links"), *ends, str(threads)]
         cost = measure(python("-m", "weft", "align", *files, *output), threads=threads, log=log)
         found[f"{words} words"] = _cost(cost)
     align = python("-m", "weft", "align", *texts["one"], "--model", model, "-q")
-    found["first_link"] = statistics.median(first_line(align) for _ in range(TIMES))
+    found["first_link"] = min(first_line(align) for _ in range(TIMES))
     loads = [json.loads(subprocess.check_output(python("-c", LOAD, model))) for _ in range(TIMES)]
-    found["import"], found["load"] = (statistics.median(load[n] for load in loads) for n in (0, 1))
+    for n, name in enumerate(("import", "load")):
+        wall, cpu = (min(load[n][kind] for load in loads) for kind in (0, 1))
+        found[name] = {"wall": round(wall, 3), "cpu": round(cpu, 3)}
     found["imports_torch"] = loads[0][2]
     return found
 

@@ -53,10 +53,13 @@ def race_table(results: dict[str, Any]) -> str:
     return f"{standing(results)}\n\n{table(head, lines)}" if lines else ""
 
 
-def rate(step: dict[str, Any], threads: int) -> float:
-    """Give the pairs a second that a kept model aligns, the start of the program left out."""
+def rate(step: dict[str, Any], threads: int) -> float | None:
+    """Give the pairs a second that a kept model aligns, the start of the program left out.
+
+    A text that takes hardly longer than the start is too short to tell.
+    """
     whole, one = step[f"whole, {threads}"]["wall"], step[f"one, {threads}"]["wall"]
-    return float((step["pairs"] - 1) / max(whole - one, 1e-3))
+    return float((step["pairs"] - 1) / (whole - one)) if whole > 1.5 * one else None
 
 
 def kept_table(results: dict[str, Any]) -> str:
@@ -69,7 +72,9 @@ def kept_table(results: dict[str, Any]) -> str:
         for threads in sorted({1, step["threads"]}):
             cost = step[f"whole, {threads}"]
             with_start = step["pairs"] / cost["wall"]
-            said = f"**{rate(step, threads):,.0f} pairs/s** ({with_start:,.0f} with the start); {_said(cost)}"
+            own = rate(step, threads)
+            alone = "the start is most of it" if own is None else f"**{own:,.0f} pairs/s**"
+            said = f"{alone} ({with_start:,.0f} pairs/s with the start); {_said(cost)}"
             lines.append([f"aligning {step['pairs']:,} pairs, {threads} thread(s)", said])
         tenth = step[f"tenth, {step['threads']}"]
         lines.append([f"aligning {step['pairs'] // 10:,} pairs", _said(tenth)])
@@ -77,11 +82,12 @@ def kept_table(results: dict[str, Any]) -> str:
             lines.append([f"aligning one pair of {name}", _said(step[name])])
         lines.append(["from command to first link", f"{step['first_link']:.2f} s"])
         torch = "with" if step["imports_torch"] else "without"
-        lines.append([f"importing weft, {torch} PyTorch", f"{step['import']:.2f} s"])
-        lines.append(["`Aligner.load`", f"{step['load']:.2f} s"])
+        for what, name in ((f"importing weft, {torch} PyTorch", "import"), ("`Aligner.load`", "load")):
+            lines.append([what, f"{step[name]['wall']:.2f} s, CPU {step[name]['cpu']:.2f} s"])
         for row in races(results):
-            if row["row"] == step["row"]:
-                faster = rate(step, step["threads"]) * row["eflomal"]["wall"] / row["pairs"]
+            speed = rate(step, step["threads"])
+            if row["row"] == step["row"] and speed is not None:
+                faster = speed * row["eflomal"]["wall"] / row["pairs"]
                 lines.append(["a pair, against eflomal's training and aligning", f"{faster:.0f} × faster"])
     return table(["with a kept model", ""], lines) if lines else ""
 

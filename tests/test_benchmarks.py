@@ -234,7 +234,8 @@ def _speed() -> dict[str, Any]:
     kept = {"what": "kept", "row": row, "pairs": 101, "threads": 2, "train": costs, "first_link": 1.5}
     kept |= {f"{name}, {threads}": costs for name in ("one", "tenth") for threads in (1, 2)}
     kept |= {"whole, 1": twice, "whole, 2": twice, "500 words": costs}
-    kept |= {"import": 0.5, "load": 0.1, "imports_torch": False}
+    start = {"wall": 0.1, "cpu": 0.05}
+    kept |= {"import": start, "load": start, "imports_torch": False}
     length = {"what": "length", "row": row, "lengths": [1, 10], "pairs": 100, "words": 5.5}
     race = {"what": "race", "row": row, "pairs": 101}
     both = {"weft": costs, "eflomal": twice}
@@ -247,7 +248,10 @@ def test_tables_of_speed_hold_ratios_rates_and_shares() -> None:
     blocks = speed_tables.blocks(results)
     assert list(blocks) == ["race", "kept", "phases", "products", "length"]
     assert "| **ratio** | **0.50** | **0.50** | **0.50** |" in blocks["race"]
-    assert "50 pairs/s" in blocks["kept"] and "`Aligner.load` | 0.10 s" in blocks["kept"]
+    assert "50 pairs/s" in blocks["kept"] and "`Aligner.load` | 0.10 s, CPU 0.05 s" in blocks["kept"]
+    assert "against eflomal's training and aligning | 2 × faster" in blocks["kept"]
+    results["steps"][2]["whole, 2"] = results["steps"][2]["one, 2"]  # nothing but start
+    assert "the start is most of it" in speed_tables.blocks(results)["kept"]
     # lse: 2 s over 2 passes of 80 pairs
     assert "| 12500 |" in blocks["phases"]
     shares = speed_tables.shares(results["steps"][1])
@@ -281,7 +285,37 @@ def test_long_pairs_are_joined_and_short_texts_cut(data: Path, tmp_path: Path) -
     assert {max(map(len, map(str.split, pair))) for pair in zip(*sides, strict=True)} <= {5, 6}
 
 
+def test_what_was_stopped_goes_on(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs: list[tuple[str, int]] = []
+
+    def stand_in(system: str, *_: Any, seed: int, threads: int) -> peers.Run:
+        if system == "eflomal" and len(runs) == 1:
+            runs.append(("stopped", seed))
+            raise KeyboardInterrupt
+        runs.append((system, seed))
+        right = [Alignment.of(sorted(pair.gold.sure)) for pair in natural()]
+        links = right if system == "weft" else [Alignment()] * len(right)
+        return peers.Run(measuring.Cost(2.0, 1.0, 10.0), {"default": links})
+
+    monkeypatch.setattr(accuracy, "run", stand_in)
+    monkeypatch.setattr(accuracy, "reliability", lambda *_: [])
+    monkeypatch.setattr(accuracy, "warm_up", lambda *_: None)
+    places = ["--output", str(tmp_path / "results"), "--cache", str(tmp_path / "cache")]
+    order = ["--rows", "en-fr:20", "--seeds", "2", *places]
+    with pytest.raises(KeyboardInterrupt):
+        accuracy.main(order)
+    assert not (tmp_path / "results").exists()
+    accuracy.main(order)
+    assert runs == [("weft", 1), ("stopped", 1), ("eflomal", 1), ("weft", 2), ("eflomal", 2)]
+    said = capsys.readouterr()
+    assert "| en-fr, 20 pairs | 0.0 ± 0.0 | 100.0 ± 0.0 | 1 | 1 |" in said.out
+    assert "5 of 5: en-fr, 20 pairs, reliability, run 1" in said.err
+
+
 @unix
+@pytest.mark.slow
 def test_accuracy_is_measured_kept_and_published(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
