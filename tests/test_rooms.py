@@ -16,11 +16,11 @@ ROOMS = (
     "lockstep configuration",
     "dictionary features initialization symmetrization evaluation significance conversion checking sample "
     "spelling tagging",
-    "devices batches blas kernels chains loops descent portable",
-    "model aggregation objective",
+    "devices batches blas",
+    "model aggregation objective kernels groups chains loops descent portable",
     "knowledge checkpoints training decoding posterior learning",
-    "models checkpoint default paper aligner aligning sharding",
-    "analysis viewer lexicon phrases",
+    "models checkpoint default paper aligner",
+    "analysis viewer lexicon phrases aligning sharding",
     "cli server",
 )
 FLOORS = {name: floor for floor, names in enumerate(ROOMS) for name in names.split()}
