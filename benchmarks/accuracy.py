@@ -235,8 +235,9 @@ def publish(output: Path, docs: bool) -> None:
     if docs:
         from drawing import draw_accuracy
 
-        fill_block(ROOT / "docs" / "performance.md", "accuracy", text)
         draw_accuracy(results, ROOT / "docs" / "accuracy.svg")
+        figure = "![Test AER against the number of pairs](accuracy.svg)"
+        fill_block(ROOT / "docs" / "performance.md", "accuracy", f"{figure}\n\n{text}")
 
 
 def measure_all(jobs: Sequence[Job], cells: Cells, threads: int) -> dict[Job, dict[str, Any]]:

@@ -111,14 +111,13 @@ def say(text: str) -> None:
 def with_progress(jobs: Sequence[Job], weights: Sequence[float]) -> Iterator[Job]:
     """Give the jobs one by one, telling which it is and how long the rest may take.
 
-    The weight of a job says how long it takes, in any unit; one that is kept already weighs nothing.
+    The weight of a job is a guess of its seconds; one that is kept already weighs nothing.
     """
     began = time.monotonic()
     for number, job in enumerate(jobs):
         done, left = sum(weights[:number]), sum(weights[number:])
-        seconds = (time.monotonic() - began) / done * left if done else None
-        estimate = "" if seconds is None else f", about {seconds / 60:.1f} minutes left"
-        say(f"{number + 1} of {len(jobs)}: {job}{estimate}")
+        seconds = (time.monotonic() - began) / done * left if done else left
+        say(f"{number + 1} of {len(jobs)}: {job}, about {seconds / 60:.1f} minutes left")
         yield job
 
 
