@@ -30,7 +30,7 @@ def aligner(small_model: Path) -> Aligner:
 
 @pytest.fixture(scope="module")
 def service(aligner: Aligner, small_model: Path) -> Service:
-    return Service(aligner, small_model, Limits(body=20_000, pairs=50, words=100))
+    return Service(aligner, small_model, Limits(body=20_000, pairs=50, words=100, partners=3000))
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +138,11 @@ REFUSED: list[tuple[bytes, int, str | None]] = [
     (json.dumps({"pairs": [{"source": "", "target": ""}] * 51}).encode(), 422, "/pairs"),
     (json.dumps({"source": "", "target": "a " * 101}).encode(), 422, "/target"),
     (json.dumps({"pairs": [{"source": "a " * 101, "target": ""}]}).encode(), 422, "/pairs/0/source"),
+    (
+        json.dumps({"pairs": [{"source": "a " * 60, "target": "b"}] * 3, "alternatives": 20}).encode(),
+        422,
+        "/alternatives",
+    ),
     (json.dumps({"source": "a" * 20_000, "target": ""}).encode(), 413, None),
 ]
 
@@ -161,7 +166,8 @@ def test_the_limit_is_the_last_that_is_let_in(address: str) -> None:
     assert align(address, pairs=[{"source": "a", "target": "b"}] * 50).status == 200
     body = json.dumps({"source": "a", "target": "b"}).encode()
     assert ask(address, "/align", body + b" " * (20_000 - len(body))).status == 200
-    assert ask(address, "/align", body + b" " * (20_001 - len(body))).status == 413
+    for size in (20_001, 300_000):
+        assert ask(address, "/align", body + b" " * (size - len(body))).status == 413
     parts = (b" " * 1000 for _ in range(100))  # chunked: no length is told beforehand
     assert ask(address, "/align", parts).status == 413
 

@@ -244,6 +244,7 @@ def test_text_and_metadata_stay_text(visit: Visit, small_model: Path, tmp_path: 
     with running(Service(Aligner.load(directory, threads=1), directory)) as address:
         tab = visit(ATTACKS, ATTACKS, at=address)
         assert tab.inner_text("#model") == directory.name and tab.inner_text("#source-name") == evil
+        assert tab.inner_text("#note").endswith(evil)
         with tab.expect_response("**/align"):
             tab.select_option("#tokenize", "space")
         settle(tab)

@@ -146,12 +146,12 @@ def test_a_minute_of_fifty_clients(small_model: Path, aligner: Aligner, pairs: l
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_lets_running_requests_finish(small_model: Path, number: signal.Signals) -> None:
     long = {"source": "the house " * 250, "target": "la maison " * 250}
-    body = json.dumps({"pairs": [long] * 8}).encode()
+    body = json.dumps({"pairs": [long] * 20}).encode()
     statuses: list[int] = []
     with served(str(small_model), "--threads", "1") as (address, process):
         client = threading.Thread(target=lambda: statuses.append(ask(address, "/align", body).status))
         client.start()
-        time.sleep(0.3)
+        time.sleep(0.15)
         assert not statuses  # it is still running
         process.send_signal(number)
         client.join(60)

@@ -15,7 +15,8 @@ class Limits:
     pairs: int = 1000  # sentence pairs of a request
     words: int = 1000  # words of a sentence
     timeout: float = 30.0  # seconds for a request to arrive, and as many for its answer
-    waiting: int = 128  # requests that may wait for a free thread; further ones are sent away
+    partners: int = 100_000  # alternatives of a request: those of a word, times its words
+    waiting: int = 128  # requests that are aligned or wait for it; further ones are sent away
 
     def __post_init__(self) -> None:
         for each in fields(self):

@@ -67,6 +67,10 @@ class Service:
         ]
         if faults:
             raise Problem(422, f"a sentence has more than {self.limits.words:,} words", faults)
+        partners = question.alternatives * sum(len(sentence) for pair in pairs for sentence in pair)
+        if partners > self.limits.partners:
+            detail = f"these are {partners:,} alternatives; at most {self.limits.partners:,} in a request"
+            raise Problem(422, detail, [("/alternatives", detail)])
         return pairs
 
     def _aligned(self, pairs: list[SentencePair], alternatives: int) -> Iterator[dict[str, Any]]:

@@ -42,6 +42,7 @@ weft.Desk = class {
       const words = model.sizes;
       const count = (number) => number.toLocaleString("en");
       const named = [`recipe ${model.recipe}`, `${count(words.source_words)} and ${count(words.target_words)} words`];
+      if (model.note) named.push(model.note);
       this.at("note").textContent = named.join(" · ");
       if (model.languages) {
         [this.at("source-name").textContent, this.at("target-name").textContent] = model.languages;
@@ -119,7 +120,7 @@ weft.Desk = class {
   read(seed) {
     const line = this.at("readout");
     weft.fillReadout(line, this.stage.pair, this.stage.marks, seed);
-    if (!seed) line.textContent = "Point at a word to see its partners; click it to see what else they might be.";
+    if (!seed && this.state.answer?.alternatives) line.textContent = "Point at a word to see its partners; click it to see what else they might be.";
   }
 
   // Show the alternatives of a word that was clicked; none if it was so before, or if it is no word.
