@@ -43,10 +43,10 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             if part == "train":
                 (directory / f"train.{language}.xz").write_bytes(lzma.compress(text.encode()))
             else:
-                (directory / f"{part}.{language}").write_text(text, encoding="utf-8")
+                (directory / f"{part}.{language}").write_bytes(text.encode())
         if part != "train":
             text = "".join(_gold(pair) + "\n" for pair in pairs)
-            (directory / f"{part}.gold").write_text(text, encoding="utf-8")
+            (directory / f"{part}.gold").write_bytes(text.encode())
     for module in (corpora, accuracy):
         monkeypatch.setattr(module, "DATA", tmp_path / "data")
     return tmp_path / "data"
