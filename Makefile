@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo fuzz test test-slow lint bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -24,6 +24,11 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python benchmarks/accuracy.py --docs
 	$(BIN)/python benchmarks/speed.py --docs
+
+# Mutated files through every reader, verb and model, for SECONDS.
+SECONDS ?= 180
+fuzz: $(VENV)/.installed
+	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

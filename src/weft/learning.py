@@ -24,6 +24,7 @@ from weft.progress import Progress
 from weft.spelling import Spelling
 
 EPOCHS = ((1_500, (5, 3)), (10_000, (3, 2)), (300_000, (2, 1)), (math.inf, (1, 1)))  # lse, chain, by pairs
+FEWEST = 30  # steps
 CHUNK = 2048  # pairs that one thread counts in a turn
 FLOOR = 0.01  # of a probability that is counted
 SUMMED = 1000  # commonest words that are summed over one by one
@@ -54,11 +55,13 @@ class DefaultConfig:
         """Settle what follows from the number of pairs."""
         lse, chained = next(epochs for most, epochs in EPOCHS if pairs < most)
         batch = (16 if pairs < 10_000 else 32) if self.batch is None else self.batch
+        steps = (lse + chained) * math.ceil(pairs / batch)
+        times = math.ceil(FEWEST / max(steps, 1))  # a handful of pairs is read more often
         return replace(
             self,
             rate=0.02 * (batch / 16) ** (1 / 3) if self.rate is None else self.rate,
-            lse_epochs=lse if self.lse_epochs is None else self.lse_epochs,
-            chain_epochs=chained if self.chain_epochs is None else self.chain_epochs,
+            lse_epochs=times * lse if self.lse_epochs is None else self.lse_epochs,
+            chain_epochs=times * chained if self.chain_epochs is None else self.chain_epochs,
             batch=batch,
         )
 
