@@ -133,7 +133,7 @@ class Renumbering:
         carried = []
         for spelling, rows, table in zip(self.new, self.rows, tables, strict=True):
             wider = np.full((spelling.size, table.shape[1]), np.nan, np.float32)
-            wider[rows] = table
+            wider[rows[rows >= 0]] = table[rows >= 0]
             carried.append(wider)
         return carried
 
@@ -156,9 +156,11 @@ class Renumbering:
 
 
 def _new_rows(old: Spelling, new: Spelling) -> Longs:
+    """Return the new row of each old one, or −1: affixes may go, as words come, but words do not."""
     reserved = len(old.words) - len(old.words.entries)
     words = [new.words.known[word] for word in old.words.entries]
     first = len(new.words)
-    affixes = [first + new.affixes.known[affix] for affix in old.affixes.entries]
+    known = new.affixes.known
+    affixes = [first + known[affix] if affix in known else -1 for affix in old.affixes.entries]
     reserved_affixes = range(first, first + len(old.affixes) - len(old.affixes.entries))
     return np.array([*range(reserved), *words, *reserved_affixes, *affixes], np.int64)

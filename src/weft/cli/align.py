@@ -140,7 +140,7 @@ def run(args: argparse.Namespace) -> None:
         if aligner is None:
             aligner = learned(args, bitext, meter)
         else:
-            tell_compiling(aligner, meter, args.quiet)
+            tell_compiling(aligner.about.recipe, meter, args.quiet)
         summary = write(args, aligner, bitext, (stream, scores), meter)
     if not args.quiet:
         report_oddities(bitext)
@@ -251,7 +251,7 @@ def run_shards(args: argparse.Namespace) -> None:
     job = Shards(args.model, reading, wanted, resume=args.resume, force=args.force)
     total = Summary()
     with Meter(quiet=args.quiet) as meter:
-        tell_compiling(aligner, meter, args.quiet)
+        tell_compiling(aligner.about.recipe, meter, args.quiet)
         for number, (shard, summary) in enumerate(align_shards(aligner, files, job), 1):
             done = f"{number:,} of {len(files):,}"
             said = "done before" if summary is None else str(summary)

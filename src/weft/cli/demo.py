@@ -14,6 +14,8 @@ from typing import TextIO
 from weft.alignment import Alignment, GoldAlignment, Link
 from weft.alignment import Entry as LinkEntry
 from weft.cli.drawing import draw_links
+from weft.cli.learning import tell_compiling
+from weft.cli.progress import Meter
 from weft.errors import InputError
 from weft.evaluation import Score, evaluate
 from weft.lexicon import Entry, Lexicon, Pruning
@@ -88,10 +90,13 @@ class Screen:
     def step(self, text: str) -> Iterator[list[str]]:
         """Say what is being done; when it is done, the note that was put in the list, or the time it took."""
         started = time.perf_counter()
-        self.stream.write(f"  {self.style('·', '36')} {text} ")
+        beginning = f"  {self.style('·', '36')} {text} "
+        self.stream.write(beginning)
         self.stream.flush()
         note: list[str] = []
         yield note
+        if self.stream.isatty():  # a bar may have been drawn over it
+            self.stream.write("\r" + beginning)
         said = note[0] if note else f"{time.perf_counter() - started:.1f} s"
         dots = self.style("." * max(3, WIDTH - len(text) - len(said) - 6), "2")
         self.line(f"{dots} {self.style(said, '1')}")
@@ -169,8 +174,9 @@ def learn(screen: Screen, text: Bitext, seed: int) -> list[Alignment]:
         from weft.aligner import Aligner
 
         aligner = Aligner(seed=seed)
-    with screen.step("It learns from the text alone: no dictionary, no links"):
-        aligner.fit(text)
+    tell_compiling("default", Meter())
+    with screen.step("It learns from the text alone: no dictionary, no links"), Meter() as meter:
+        aligner.fit(text, progress=meter.show)
     with screen.step("It aligns every pair"):
         return list(aligner.align(text))
 

@@ -90,7 +90,7 @@ def made(args: argparse.Namespace, text: Bitext, meter: Meter) -> Any:
     if args.force_align is not None:
         return Aligner.load(args.force_align, threads=args.threads)
     aligner = Aligner(seed=args.seed, threads=args.threads)
-    tell_compiling(aligner, meter)
+    tell_compiling("default", meter)
     try:
         aligner.fit(text, progress=meter.show)
     except NothingToLearnError as error:

@@ -89,13 +89,13 @@ def learn(aligner: Any, text: Bitext, args: argparse.Namespace, meter: Meter, **
         from weft.aligning import KnownLinks
 
         help["known"] = KnownLinks(args.known_links)
-    tell_compiling(aligner, meter, args.quiet)
+    tell_compiling(aligner.about.recipe, meter, args.quiet)
     aligner.fit(text, progress=meter.show, **help)
 
 
-def tell_compiling(aligner: Any, meter: Meter, quiet: bool = False) -> None:
+def tell_compiling(recipe: str, meter: Meter, quiet: bool = False) -> None:
     """Say so if the inner loops must be compiled first: it takes half a minute without a sign of life."""
-    if aligner.about.recipe == "default" and not quiet:
+    if recipe == "default" and not quiet:
         from weft.default import needs_compiling
 
         if needs_compiling():
