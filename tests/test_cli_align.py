@@ -78,7 +78,7 @@ def test_damaged_and_overlong_lines_are_left_empty_and_counted(
     arguments = [str(path), "--model", str(model), "--format", "joint", "--max-length", "10"]
     found = align(tmp_path, *arguments)
     assert [bool(line) for line in found] == [True, False, False, False, True]
-    assert "left empty: 2 damaged, 1 too long" in capsys.readouterr().err
+    assert "left empty: 1 too long, 2 without words on a side (2 damaged lines)" in capsys.readouterr().err
     align(tmp_path, *arguments, "--strict", code=1)
     assert "damaged:2: not UTF-8" in capsys.readouterr().err
     path.write_text(f"a ||| b\n{long} ||| le\n")
@@ -86,18 +86,20 @@ def test_damaged_and_overlong_lines_are_left_empty_and_counted(
     assert "damaged:2: 20 and 1 words, more than --max-length 10" in capsys.readouterr().err
 
 
-@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), max_size=8))
+LINE = st.one_of(
+    st.text(max_size=20).map(lambda text: text.encode("utf-8", "replace")), st.binary(max_size=9)
+)
+
+
+@given(st.lists(st.tuples(LINE, LINE), max_size=8))
 @settings(max_examples=25)
 def test_every_line_gives_a_line(
-    model: Path, tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
+    model: Path, tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[bytes, bytes]]
 ) -> None:
     directory = tmp_path_factory.mktemp("lines")
-    sides = [
-        [side.replace("\n", " ").encode("utf-8", "replace") for side in own]
-        for own in zip(*pairs, strict=True)
-    ]
-    for name, own in zip(("s", "t"), sides or [[], []], strict=True):
-        (directory / name).write_bytes(b"".join(line + b"\n" for line in own))
+    for side, name in enumerate(("s", "t")):
+        lines = [b"." + pair[side].replace(b"\n", b" ") + b"\n" for pair in pairs]  # "." for no magic number
+        (directory / name).write_bytes(b"".join(lines))
     arguments = [str(directory / "s"), str(directory / "t"), "--model", str(model), "-q"]
     assert len(align(directory, *arguments)) == len(pairs)
     assert len(align(directory, *arguments, "--to", "jsonl", "--null", "--tokenize", "unicode")) == len(pairs)
@@ -244,6 +246,9 @@ def test_unequal_files_write_nothing(model: Path, tmp_path: Path, capsys: pytest
         ["--shards", "x", "--model", "MODEL"],
         ["TEXT", "--shards", "x", "--out", "y", "--model", "MODEL"],
         ["--shards", "x", "--out", "y", "--model", "MODEL", "-o", "z"],
+        ["TEXT", "--model", "MODEL", "--scores", "-"],
+        ["TEXT", "--model", "MODEL", "--scores", "same", "-o", "same"],
+        ["TEXT", "--model", "MODEL", "--shard", "1/2", "--known-links", "TEXT"],
         ["TEXT", "--set", "magic=1"],
         ["TEXT", "--threads", "0"],
     ],

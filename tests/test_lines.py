@@ -114,3 +114,14 @@ def test_standard_input_is_walked_twice(monkeypatch: pytest.MonkeyPatch) -> None
     assert copy is not None and os.path.exists(copy)
     del file
     assert not os.path.exists(copy)
+
+
+@pytest.mark.parametrize("text", [b"a\n\xff", b"\xff", b"a\n\xff\nb", b"\xff\n\xff", b"\xff\r\n\xfe"])
+def test_damaged_lines_are_empty_ones_where_that_is_allowed(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(text)
+    oddities = Oddities()
+    lines = list(LineFile(path, strict=False).lines(oddities))
+    raw = text.removesuffix(b"\n").split(b"\n")
+    assert lines == ["" if b"\xff" in line or b"\xfe" in line else line.decode() for line in raw]
+    assert oddities.damaged == sum(1 for line in raw if b"\xff" in line or b"\xfe" in line)

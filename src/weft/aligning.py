@@ -45,13 +45,13 @@ class Summary:
         )
 
     def __str__(self) -> str:
+        damaged = f" ({self.damaged:,} damaged lines)" if self.damaged else ""
         odd = (
-            (self.damaged, "damaged"),
             (self.too_long, "too long"),
-            (self.empty - self.damaged, "without words on a side"),
+            (self.empty, f"without words on a side{damaged}"),
             (self.unlinked, "in which nothing fits"),
         )
-        left = ", ".join(f"{count:,} {what}" for count, what in odd if count > 0)
+        left = ", ".join(f"{count:,} {what}" for count, what in odd if count)
         return f"{self.pairs:,} pairs, {self.links:,} links" + (f"; left empty: {left}" if left else "")
 
 

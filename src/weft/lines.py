@@ -79,7 +79,7 @@ class LineFile:
             if number == 1 and text.startswith("\ufeff"):
                 oddities.byte_order_marks += 1
                 text = text[1:]
-            ended = text.endswith("\n")
+            ended = block.endswith(b"\n")
             lines = text.split("\n")
             if ended:
                 lines.pop()

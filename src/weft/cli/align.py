@@ -159,6 +159,10 @@ def check(args: argparse.Namespace) -> None:
             raise UsageError("--save-model keeps a model that was learned; --model is kept already")
     elif args.shard is not None or args.shards is not None:
         raise UsageError("parts need one model for all: train it first, and give --model")
+    if args.scores is not None and (args.scores == "-" or args.scores == args.output):
+        raise UsageError("--scores needs a file of its own")
+    if args.shard is not None and args.known_links is not None:
+        raise UsageError("--known-links are of the whole text, not of a part")
     if (args.out is None) != (args.shards is None):
         raise UsageError("--shards and --out go together")
     if args.shards is not None:
@@ -203,7 +207,8 @@ def learned(args: argparse.Namespace, bitext: Bitext, meter: Meter) -> Any:
         meter.say(str(error))
         return None
     if args.save_model is not None:
-        aligner.save(args.save_model, force=args.force, languages=args.languages)
+        languages = None if args.languages is None else tuple(args.languages)
+        aligner.save(args.save_model, force=args.force, languages=languages)
     return aligner
 
 

@@ -93,7 +93,8 @@ class Meter:
         parts = [NAMES.get(progress.phase, progress.phase)]
         if progress.total:
             parts.append(f"{100 * progress.step / progress.total:3.0f} %")
-        parts.append(f"{progress.step:,} done, {rate:,.0f}/s" if not progress.total else f"{rate:,.0f}/s")
+        speed = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+        parts.append(speed if progress.total else f"{progress.step:,} done, {speed}")
         if progress.total and rate:
             parts.append(f"{duration((progress.total - progress.step) / rate)} left")
         if progress.loss is not None:
