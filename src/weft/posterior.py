@@ -23,7 +23,7 @@ SLOPE = 0.5
 SHIFT = 0.2
 # Thresholds of the probability, on the calibrated scale; what lies between is the model's own.
 PRECISE = 0.75
-COMPLETE = 0.2
+COMPLETE = 0.25
 LONGEST = 5_000  # words of a sentence: a pair with a longer one gets no links
 DIRECTIONS = ("forward", "backward")
 
