@@ -12,12 +12,14 @@ import pytest
 import torch
 
 from small_loops import adam_of, infer, some_counts, some_prior, some_side, some_words
-from weft import kernels
+from weft import kernels, portable
 from weft.aligner import Aligner
+from weft.chains import Direction, explain
 from weft.default import DefaultRecipe
+from weft.descent import Table, gradients
 from weft.errors import UsageError
 from weft.groups import new_tally
-from weft.kernels import Side, Tally
+from weft.kernels import Cells, Side, Tally
 from weft.loops import Compiled, choose
 from weft.portable import Portable
 from weft.sample import bitext, generate
@@ -137,21 +139,21 @@ def fitted() -> dict[str, Aligner]:
 
 
 def test_a_whole_fit_is_the_compiled_one(fitted: dict[str, Aligner]) -> None:
-    compiled, portable = fitted["compiled"], fitted["torch"]
-    assert isinstance(portable.recipe, DefaultRecipe) and isinstance(portable.recipe.loops, Portable)
-    phases, values = zip(*(tuple(entry.values()) for entry in portable.recipe.record), strict=True)
+    compiled, plain = fitted["compiled"], fitted["torch"]
+    assert isinstance(plain.recipe, DefaultRecipe) and isinstance(plain.recipe.loops, Portable)
+    phases, values = zip(*(tuple(entry.values()) for entry in plain.recipe.record), strict=True)
     expected_phases, expected = zip(*(tuple(entry.values()) for entry in compiled.recipe.record), strict=True)
     assert phases == expected_phases and set(phases) == {"lse", "chain", "count"}
     assert values == pytest.approx(expected, rel=1e-3)
     text = bitext(generate(120, seed=9))[0]  # other text, with words that training did not see
     links, known = (
         {(n, link) for n, found in enumerate(aligner.align(text)) for link in found.links}
-        for aligner in (portable, compiled)
+        for aligner in (plain, compiled)
     )
     assert len(links & known) > 0.99 * len(links | known) > 500
     pair = next(iter(text))
     words = pair.source.tokens, pair.target.tokens
-    difference = portable.posteriors(*words) - compiled.posteriors(*words)
+    difference = plain.posteriors(*words) - compiled.posteriors(*words)
     assert np.abs(difference).max() < 1e-3
 
 
@@ -183,6 +185,32 @@ def test_another_device_gives_the_same() -> None:
     assert here[0].values.tolist() == there[0].values.tolist()
     steps = [steps_of(Portable(device), chained=True, batches=[[0, 1, 2]]) for device in ("cpu", "cpu:0")]
     assert_same([side.table for side in steps[0][0]], [side.table for side in steps[1][0]])
+
+
+@pytest.mark.parametrize("chained", [True, False])
+def test_nothing_stays_behind_on_the_cpu(chained: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work on tensors without values: they cannot be mixed with any on the CPU, as on a GPU."""
+    random = np.random.default_rng(7)
+    source, target = (some_words(random, lengths, unseen=2) for lengths in ([3, 14], [4, 12]))
+    prior, counts = some_prior(random, mixture=0.1, chained=chained), some_counts(random, unseen=2)
+    both = portable._Both(Portable("meta"), source, target, np.arange(2), counts, prior)
+    known = Cells(np.array([0, 1, 1]), np.zeros(1, np.int32), np.zeros(1, np.int32), np.ones(1, np.float32))
+    forward, backward = both._emissions(both.known(known, np.arange(2)))
+    ahead = Direction(forward, both.t.nulls, both.s.classes, both.t.mask, both.s.mask)
+    posterior, scales = explain(ahead, prior, 0, None)
+    assert {tensor.device.type for tensor in (forward, backward, posterior, scales)} == {"meta"}
+    # What needs values, and is brought to the CPU or to as many rows as there are, is left out.
+    monkeypatch.setattr("weft.chains._tally", lambda *_: None)
+    monkeypatch.setattr("weft.descent.float", lambda _: 0.0, raising=False)
+    nothing = torch.zeros(5, dtype=torch.int64, device="meta")
+    monkeypatch.setattr(
+        Table, "spelt", lambda _, words: (nothing, nothing, torch.ones(len(words), device="meta"))
+    )
+    sides = [some_side(random, lengths) for lengths in ([3, 1, 14], [4, 2, 12])]
+    tables = [Table.of(side, adam_of(side), "meta") for side in sides]
+    grid = np.array([[0, 1], [2, -1]])
+    found = gradients(tables, sides, grid, prior, negatives=1.0, tally=new_tally(1))
+    assert [(len(words), values.shape) for words, values in found] == [(18, (18, 4)), (18, (18, 4))]
 
 
 @pytest.mark.parametrize("recipe", ["default", "paper"])

@@ -75,6 +75,7 @@ class Layout(NamedTuple):
 
     tokens: Tensor  # (groups, tokens)
     there: Tensor  # (groups, tokens)
+    kept: Tensor  # the places of those that are there among all, one group after the other
     own: Tensor  # (groups, tokens, pairs): 1 for the pair that a token belongs to
     shares: Tensor  # (groups, tokens, pairs): the same over the pair's length
     places: Tensor  # (all pairs, length): where each word of a pair stands in its group
@@ -97,7 +98,8 @@ class Layout(NamedTuple):
         mask = word < lengths[real][:, None]
         places = np.where(mask, (ends - lengths)[real][:, None] + word, 0)
         shares = own / np.maximum(lengths, 1)[:, None].astype(np.float32)
-        arrays = (side.tokens[at].astype(np.int64), there, own, shares, places, mask)
+        kept = np.flatnonzero(there)
+        arrays = (side.tokens[at].astype(np.int64), there, kept, own, shares, places, mask)
         return cls(*(torch.from_numpy(array).to(device) for array in arrays))
 
 
@@ -123,16 +125,14 @@ def gradients(
     t_weights = _negative_weights(ratio @ s.shares, t, pairs, weight, prior.null, tally)
     s_weights = _negative_weights(ratio.mT @ t.shares, s, pairs, weight, prior.null, tally)
     slope = (t_weights @ s.shares.mT + t.shares @ s_weights.mT) * ratio  # d loss / d score
-    group = torch.repeat_interleave(torch.arange(len(grid), device=device), pairs.sum(1))[:, None, None]
+    group = torch.from_numpy(np.nonzero(grid >= 0)[0]).to(device)[:, None, None]  # of each pair
     cells = (group * ratio.shape[1] + t.places[:, :, None]) * ratio.shape[2] + s.places[:, None]
     there = t.mask[:, :, None] & s.mask[:, None]  # (all pairs, target, source)
     emission = ratio.flatten()[cells] * there
     drawn = _positive(emission, s.mask, t.mask, prior, tally)
     slope.view(-1).index_add_(0, cells.flatten(), -(drawn * there).flatten())
-    found = []
-    for own, values in ((s, slope.mT @ t_vectors), (t, slope @ s_vectors)):
-        found.append((own.tokens[own.there], values[own.there]))
-    return found
+    both = ((s, slope.mT @ t_vectors), (t, slope @ s_vectors))
+    return [(own.tokens.flatten()[own.kept], values.flatten(0, 1)[own.kept]) for own, values in both]
 
 
 def _negative_weights(
