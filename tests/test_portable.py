@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from small_loops import adam_of, infer, some_counts, some_prior, some_side, some_words
+from small_loops import adam_of, infer, some_counts, some_prior, some_side, some_words, vectors_alone
 from weft import kernels, portable
 from weft.aligner import Aligner
 from weft.chains import Direction, explain
@@ -65,6 +65,18 @@ def test_known_cells_are_left_out_alike() -> None:
     assert_same([found[0].values, found[1]], [expected[0].values, expected[1]])
     without = infer(kernels, source, target, counts, prior)
     assert np.abs(expected[0].values - without[0].values).max() > 0.05
+
+
+def test_long_sentences_are_the_compiled_ones() -> None:
+    random = np.random.default_rng(2)
+    source, target = (some_words(random, [length], words=400, classes=2) for length in (500, 450))
+    counts = vectors_alone(400, 400)
+    prior = some_prior(random, classes=2, mixture=0.05)
+    arguments = (source, target, 0, counts, prior, new_tally(0))
+    for found, expected in zip(
+        Portable("cpu").matrices(*arguments), kernels.matrices(*arguments), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-6)
 
 
 def test_matrices_are_the_compiled_ones() -> None:
