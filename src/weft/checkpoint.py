@@ -50,15 +50,19 @@ class Checkpoint:
 
     def keep(self, arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         """Write the state beside the last one, and put it in its place when it is whole."""
+        content = save(dict(arrays), {"facts": json.dumps({**facts, "digest": _digest(arrays)})})
+        partial: str | None = None
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, partial = tempfile.mkstemp(prefix=".checkpoint.", dir=self.path.parent)
+            self.directory.mkdir(parents=True, exist_ok=True)
+            descriptor, partial = tempfile.mkstemp(prefix=".checkpoint.", dir=self.directory)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(save(dict(arrays), {"facts": json.dumps({**facts, "digest": _digest(arrays)})}))
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(partial, self.path)
         except OSError as error:
+            if partial is not None:
+                Path(partial).unlink(missing_ok=True)
             raise InputError(f"cannot be written: {error.strerror}", file=str(self.path)) from error
         self._last = time.monotonic()
 

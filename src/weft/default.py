@@ -336,7 +336,7 @@ class DefaultRecipe:
         recipe._set(spellings, tables)
         recipe.nulls, recipe.scales = (
             [
-                arrays.take(f"{name}.{what}", np.float32, (len(spelling.words),), low=0, high=1e6)
+                arrays.take(f"{name}.{what}", np.float32, (len(spelling.words),), low=1e-12, high=1e6)
                 for name, spelling in zip(("source", "target"), spellings, strict=True)
             ]
             for what in ("nulls", "scales")

@@ -149,11 +149,7 @@ def write_model(
     """Write a model's files and `model.json` into a directory, which appears whole or not at all."""
     target = Path(os.path.realpath(directory))
     check_free(directory, force=force)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise InputError(f"cannot write here: {error.strerror}", file=str(directory)) from error
+    partial = _beside(directory)
     try:
         save(partial)
         value = {"format": FORMAT, **vars(about)}
@@ -163,16 +159,27 @@ def write_model(
             file.chmod(0o644)
         partial.chmod(0o755)
         _replace(partial, target)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", file=str(directory)) from error
+    except (OSError, SafetensorError) as error:  # safetensors reports a full disk in its own way
+        raise InputError(f"cannot be written: {error}", file=str(directory)) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
+def _beside(directory: str | os.PathLike[str]) -> Path:
+    """Make a directory to write in, beside that of the model."""
+    target = Path(os.path.realpath(directory))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise InputError(f"cannot write here: {error.strerror}", file=str(directory)) from error
+
+
 def check_free(directory: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Refuse a place where something is already, and even with `force` what is not a model."""
+    """Refuse a place that cannot be written, or is taken; with `force`, only if by something else."""
     path = Path(directory)
     if not path.exists() and not path.is_symlink():
+        _beside(directory).rmdir()  # said before the work, not after it
         return
     if not force:
         raise InputError("exists already; give --force to overwrite it", file=str(path))
