@@ -13,6 +13,7 @@ from torch import Tensor
 from weft.features import PAD, EncodedText
 
 Rows = npt.NDArray[np.int64]
+POOL = 25_600  # pairs sorted by length at a time: enough that a batch has hardly any padding
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def batch_rows(
 ) -> list[Rows]:
     """Shuffle pairs and cut them into batches of like length; every pair comes once."""
     order = random.permutation(rows)
-    pool = size * 100  # sorting within a pool keeps the padding small and the order random
+    pool = size * max(1, POOL // size)
     pieces = []
     for start in range(0, len(order), pool):
         part = order[start : start + pool]

@@ -28,7 +28,7 @@ DECIMALS = 6  # of a score: sums in another order, as other batches have them, t
 class DecodingConfig:
     """Choose how scores become links."""
 
-    alpha: float = 0.0
+    alpha: float = 2.5
     heuristic: str = "grow-diag-final-and"
     sentences: int = 1_000  # for the statistics of negatives
     negatives: int = 100  # source sentences for each of them
