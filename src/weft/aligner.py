@@ -18,8 +18,8 @@ import numpy.typing as npt
 from weft.alignment import Alignment
 from weft.configuration import to_mapping, with_settings
 from weft.devices import check_device
-from weft.errors import ModelError, UsageError
-from weft.models import About, read_about, write_model
+from weft.errors import ModelError, UsageError, WeftError
+from weft.models import About, check_files, read_about, write_model
 from weft.posterior import Decoding, Inference, agreement
 from weft.progress import Progress
 from weft.text import Bitext, Sentence, SentencePair, tokenize
@@ -255,7 +255,13 @@ class Aligner:
             raise ModelError(f"{path}: this model cannot be used: {error}") from error
         aligner = cls.__new__(cls)
         aligner.about = about
-        aligner.recipe = kind.load(path, threads=threads, device=device)
+        check_files(path, *(entry.name for entry in path.iterdir()))
+        try:
+            aligner.recipe = kind.load(path, threads=threads, device=device)
+        except WeftError:
+            raise
+        except Exception as error:  # whatever a damaged or hostile file makes of a reader
+            raise ModelError(f"{path}: the model is damaged: {error!r}") from error
         return aligner
 
 

@@ -94,7 +94,7 @@ def check_files(directory: Path, *names: str) -> None:
     """Refuse a directory in which a file is missing, or is something else than a file."""
     for name in names:
         if not (directory / name).is_file():
-            raise ModelError(f"{directory}: the file {name} is missing: the model is not whole")
+            raise ModelError(f"{directory}: {name} is missing, or no file: the model is not whole")
 
 
 def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
