@@ -39,7 +39,6 @@ from weft.learning import (
     no_cells,
     no_counts,
     word_classes,
-    word_vectors,
 )
 from weft.loops import choose
 from weft.models import Arrays, check_files, read_about
@@ -163,17 +162,16 @@ class DefaultRecipe:
             ]
         self.config = learning.config
         self.record = [*self.record, *learning.record] if go_on else learning.record
-        self._set(spellings, [side.table for side in learning.sides])
+        self._set(spellings, [side.table for side in learning.sides], learning.vectors)
         self.prior = learning.prior._replace(chained=True)
         self.counts = learning.counts
         self.nulls = nulls
         self.scales = learning.scales
 
-    def _set(self, spellings: list[Spelling], tables: list[Floats]) -> None:
+    def _set(self, spellings: list[Spelling], tables: list[Floats], vectors: list[Floats]) -> None:
         self.spellings = spellings
         self.tables = tables
-        pairs = zip(spellings, tables, strict=True)
-        self.vectors = [word_vectors(spelling, table) for spelling, table in pairs]
+        self.vectors = vectors
         self.classes = [word_classes(spelling) for spelling in spellings]
 
     def infer(self, pairs: Sequence[SentencePair], decoding: Decoding | None = None) -> list[Inference]:
@@ -292,6 +290,8 @@ class DefaultRecipe:
         arrays: dict[str, Any] = {
             "source": self.tables[0],
             "target": self.tables[1],
+            "source.vectors": self.vectors[0],  # from the tables; kept because to load is quicker than to sum
+            "target.vectors": self.vectors[1],
             "source.nulls": self.nulls[0],
             "target.nulls": self.nulls[1],
             "source.scales": self.scales[0],
@@ -333,7 +333,11 @@ class DefaultRecipe:
         recipe.counts = _read_counts(arrays, counts)._replace(
             strength=recipe.config.strength, likeness=likeness
         )
-        recipe._set(spellings, tables)
+        vectors = [
+            arrays.take(f"{name}.vectors", np.float32, (len(own.words), width), low=-LARGEST, high=LARGEST)
+            for name, own in zip(("source", "target"), spellings, strict=True)
+        ]
+        recipe._set(spellings, tables, vectors)
         recipe.nulls, recipe.scales = (
             [
                 arrays.take(f"{name}.{what}", np.float32, (len(spelling.words),), low=1e-12, high=1e6)

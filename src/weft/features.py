@@ -97,14 +97,14 @@ class Vocabulary:
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
         """Read what `save` wrote."""
-        counts: dict[str, int] = {}
         with _open(path) as stream:
-            for number, line in enumerate(stream, 1):
-                entry, tab, count = line.rstrip("\n").rpartition("\t")
-                if not tab or not count.isdigit():
-                    raise ModelError(f"{path}:{number}: expected a word, a tab and its count")
-                counts[entry] = int(count)
-        return cls(counts)
+            fields = [line.rpartition("\t") for line in stream.read().split("\n")]
+        if fields[-1] == ("", "", ""):
+            fields.pop()
+        for number, (_, tab, count) in enumerate(fields, 1):
+            if not tab or not count.isdigit():
+                raise ModelError(f"{path}:{number}: expected a word, a tab and its count")
+        return cls({entry: int(count) for entry, _, count in fields})
 
 
 @dataclass(frozen=True)

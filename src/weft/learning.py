@@ -123,6 +123,7 @@ class Learning:
         """Learn on from where it stands, telling how far it is; done when the iterator ends."""
         with ThreadPoolExecutor(self.threads) as pool, one_blas_thread():
             yield from self._descend(pool)
+            self._compose()
             yield from self._count(pool)
 
     def _descend(self, pool: ThreadPoolExecutor) -> Iterator[Progress]:
@@ -202,14 +203,15 @@ class Learning:
             _add(self.tally, tally)
             self._settle("count", entries=len(self.counts.values))
 
+    def _compose(self) -> None:
+        """Settle the vectors of words, and what makes their ratios sum to one."""
+        self.vectors = [
+            word_vectors(text.spelling, side.table) for text, side in zip(self.texts, self.sides, strict=True)
+        ]
+        self.scales = word_scales(self.vectors, [text.spelling.counts for text in self.texts])
+
     def _words(self) -> list[Words]:
         none = np.empty((0, self.config.dimensions), np.float32)
-        if not self.vectors:
-            self.vectors = [
-                word_vectors(text.spelling, side.table)
-                for text, side in zip(self.texts, self.sides, strict=True)
-            ]
-            self.scales = word_scales(self.vectors, [text.spelling.counts for text in self.texts])
         return [
             Words(side.tokens, side.offsets, classes, nulls, scales, vectors, none)
             for side, classes, nulls, scales, vectors in zip(
