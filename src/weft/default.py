@@ -391,14 +391,6 @@ def _read_counts(arrays: Arrays, words: kernels.Counts) -> kernels.Counts:
     return words._replace(offsets=offsets, sources=sources, values=values)
 
 
-def needs_compiling() -> bool:
-    """Tell whether the inner loops will be compiled first: once for each installation, and after a change."""
-    try:
-        return not os.path.exists(kernels.posteriors._cache._cache_file._index_path)
-    except AttributeError:  # another numba keeps its cache elsewhere
-        return False
-
-
 def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

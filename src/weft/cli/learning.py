@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any
 
@@ -95,11 +96,18 @@ def learn(aligner: Any, text: Bitext, args: argparse.Namespace, meter: Meter, **
 
 def tell_compiling(recipe: str, meter: Meter, quiet: bool = False) -> None:
     """Say so if the inner loops must be compiled first: it takes half a minute without a sign of life."""
-    if recipe == "default" and not quiet:
-        from weft.default import needs_compiling
+    if recipe == "default" and not quiet and _needs_compiling():
+        meter.say("compiling, once per installation; this takes half a minute")
 
-        if needs_compiling():
-            meter.say("compiling, once per installation; this takes half a minute")
+
+def _needs_compiling() -> bool:
+    """Tell whether the inner loops will be compiled first: once for each installation, and after a change."""
+    from weft import kernels
+
+    try:
+        return not os.path.exists(kernels.posteriors._cache._cache_file._index_path)
+    except AttributeError:  # another numba keeps its cache elsewhere
+        return False
 
 
 def say(args: argparse.Namespace, text: str) -> None:
