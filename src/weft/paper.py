@@ -163,6 +163,8 @@ class PaperRecipe:
             stage = train(single, *texts, early, seed=seeds[1], phase=f"{phase} words", tables=tables)
             yield from self._unless_finished(stage, f"{phase} words", single, tables, finished)
             network.begin_from(single)
+            slow = config.window_rate
+            config = replace(config, rate=slow * config.rate, table_rate=slow * config.table_rate)
         stage = train(network, *texts, config, seed=seeds[1] + 1, phase=phase, tables=tables)
         yield from self._unless_finished(stage, phase, network, tables, finished)
 

@@ -31,6 +31,7 @@ class TrainingConfig:
     table_rate: float = 0.5  # for the look-up tables, whose rows come up seldom
     word_epochs: int = 2  # before the others, with windows of one word: quicker, and the centre comes first
     epochs: int = 1
+    window_rate: float = 0.2  # both rates are so much smaller in the epochs that follow those of single words
     batch: int = 16
     negatives: int = 1
     replacement_rate: float = 0.5
