@@ -18,7 +18,7 @@ ROOMS = (
     "spelling tagging",
     "devices batches blas",
     "model aggregation objective kernels groups chains loops descent portable",
-    "knowledge checkpoints training decoding posterior learning",
+    "knowledge stages training decoding posterior learning",
     "models checkpoint default paper aligner",
     "analysis viewer lexicon phrases aligning sharding",
     "cli server",

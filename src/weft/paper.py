@@ -17,7 +17,6 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from weft.alignment import Alignment, GoldAlignment
-from weft.checkpoints import Checkpoints
 from weft.configuration import from_mapping, to_mapping
 from weft.decoding import BestWords, DecodingConfig, NegativeScores, best_words, negative_scores
 from weft.errors import InputError, ModelError, UsageError
@@ -27,6 +26,7 @@ from weft.initialization import FloatArray, hellinger_vectors, read_vectors
 from weft.lines import LineFile
 from weft.model import ModelConfig, Network
 from weft.progress import Progress
+from weft.stages import Stages
 from weft.symmetrization import symmetrize
 from weft.tagging import load_tagger
 from weft.text import SentencePair
@@ -123,7 +123,7 @@ class PaperRecipe:
         if not np.any((texts[0].lengths > 0) & (texts[1].lengths > 0)):
             raise InputError("there is no pair with words on both sides to learn from")
         vectors = [self._initial_vectors(side, texts[side]) for side in (0, 1)]
-        finished = Checkpoints(self.checkpoints, self._about(texts))
+        finished = Stages(self.checkpoints, self._about(texts))
         self.directions, self.record = [], []
         for number, (s, t) in enumerate(((0, 1), (1, 0))):
             networks: list[Network] = []
@@ -152,7 +152,7 @@ class PaperRecipe:
         texts: tuple[EncodedText, EncodedText],
         seeds: Sequence[int],
         phase: str,
-        finished: Checkpoints,
+        finished: Stages,
     ) -> Iterator[Progress]:
         """Train a network: first, if so configured, one that sees single words, from which it then begins."""
         config = self.config.training
@@ -174,7 +174,7 @@ class PaperRecipe:
         phase: str,
         network: Network,
         tables: torch.optim.Optimizer,
-        finished: Checkpoints,
+        finished: Stages,
     ) -> Iterator[Progress]:
         if finished.load(phase, network, tables):
             return

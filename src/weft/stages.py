@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from weft.errors import ModelError, UsageError
 
 
-class Checkpoints:
+class Stages:
     """Keep the weights of each stage in a directory; without one, keep nothing."""
 
     def __init__(self, directory: Path | None, about: dict[str, Any]) -> None:
