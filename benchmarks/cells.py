@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -121,6 +121,14 @@ def with_progress(jobs: Sequence[Job], weights: Sequence[float]) -> Iterator[Job
         yield job
 
 
+def installed_version(package: str) -> str:
+    """Return the version of a package; a figure may be drawn where its peers are not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
 def surroundings() -> dict[str, Any]:
     """Tell on what figures stand: versions, and how busy the machine was."""
     names = ("weft", "numpy", "numba", "scipy", "eflomal")
@@ -129,7 +137,7 @@ def surroundings() -> dict[str, Any]:
         "architecture": platform.machine(),
         "cores": os.cpu_count(),
         "load": [round(load, 1) for load in os.getloadavg()] if hasattr(os, "getloadavg") else None,
-        "versions": {name: version(name) for name in names},
+        "versions": {name: installed_version(name) for name in names},
         "date": time.strftime("%Y-%m-%d"),
     }
 
