@@ -11,12 +11,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from cells import weft_key
+from cells import installed_version, weft_key
 from corpora import MEASURED, Row, Sample, gold_of, part_of, write_sample
 from measuring import Cost, measure, python
 from smt_links import thot_directions
@@ -41,7 +40,7 @@ class Run:
 
 def system_key(system: str) -> dict[str, Any]:
     """Give what the links of a system depend on besides text and seed."""
-    return weft_key() if system == "weft" else {"version": version(PACKAGES[system])}
+    return weft_key() if system == "weft" else {"version": installed_version(PACKAGES[system])}
 
 
 def command(system: str, sample: Sample, directory: Path, *, seed: int, threads: int) -> list[str]:
