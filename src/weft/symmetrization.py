@@ -95,21 +95,27 @@ def _round_from_taken(taken: _Taken, pending: set[int], rule: _Rule) -> None:
     """Go once through the cells taken, as Moses does, adding what may be added beside each."""
     # Most cells have nothing pending beside them. So the walk is a sorted list of visits, each one number:
     # the cell that is taken, and which of its eight neighbours to try.
-    neighbours, may_add, cells = rule.neighbours, rule.grow, taken.cells
+    neighbours, both, cells = rule.neighbours, rule.grow is _BOTH, taken.cells
+    rows, columns = taken.rows, taken.columns
     steps = tuple(enumerate(neighbours))
     visits = [point * 8 + turn for cell in pending for turn, step in steps if (point := cell - step) in cells]
     visits.sort()
     for visit in visits:  # grows ahead of the walk
         point = visit >> 3
         cell = point + neighbours[visit & 7]
-        if cell in pending:
-            pending.remove(cell)
-            if may_add(taken, cell):
-                taken.add(cell)
-                if cell > point:
-                    for turn, step in steps:
-                        if cell + step in pending:
-                            insort(visits, cell * 8 + turn)
+        if cell not in pending:
+            continue
+        pending.remove(cell)
+        row, column = cell >> _BITS, cell & _COLUMN
+        covered = (row in rows) + (column in columns)
+        if covered == 0 or (covered == 1 and not both):
+            cells.add(cell)
+            rows.add(row)
+            columns.add(column)
+            if cell > point and pending:
+                for turn, step in steps:
+                    if cell + step in pending:
+                        insort(visits, cell * 8 + turn)
 
 
 def _round_from_pending(taken: _Taken, pending: set[int], rule: _Rule) -> None:

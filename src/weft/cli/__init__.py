@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import sys
@@ -58,6 +59,7 @@ def parser(verb: str | None) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 (data or model at fault), 2 (usage)."""
+    gc.set_threshold(100_000, 50, 50)  # lines make many short-lived tuples and no circles: look less often
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     verb = next((argument for argument in arguments if not argument.startswith("-")), None)
     try:
