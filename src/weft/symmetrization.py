@@ -148,6 +148,7 @@ def symmetrize(
         raise UsageError(f"no heuristic {heuristic!r}; there are {', '.join(HEURISTICS)}")
     if walk not in WALKS:
         raise UsageError(f"no walk {walk!r}; there are {', '.join(WALKS)}")
+    links: Iterable[Link]
     if heuristic == "union":
         links = {*forward.links, *backward.links}
     elif heuristic == "intersection":
@@ -170,34 +171,38 @@ def symmetrize_all(
         yield symmetrize(ahead, back, heuristic, walk=walk)
 
 
-def _grown(forward: Alignment, backward: Alignment, rule: _Rule, walk: _Walk) -> set[Link]:
-    ahead, back = set(forward.links), set(backward.links)
-    links = ahead & back
-    others = ahead ^ back
+def _grown(forward: Alignment, backward: Alignment, rule: _Rule, walk: _Walk) -> list[Link]:
     if walk.target_major:
-        taken = _Taken([(t << _BITS) + s for s, t in links])
-        link_at = {(t << _BITS) + s: (s, t) for s, t in others}
+        ahead = {(t << _BITS) + s for s, t in forward.links}
+        back = {(t << _BITS) + s for s, t in backward.links}
     else:
-        taken = _Taken([(s << _BITS) + t for s, t in links])
-        link_at = {(s << _BITS) + t: (s, t) for s, t in others}
-    _grow(taken, set(link_at), rule, walk)
+        ahead = {(s << _BITS) + t for s, t in forward.links}
+        back = {(s << _BITS) + t for s, t in backward.links}
+    taken = _Taken(ahead & back)
+    others = ahead ^ back
+    _grow(taken, others, rule, walk)
     if rule.final is not None:
-        left = sorted([cell for cell in link_at if cell not in taken.cells])
+        left = sorted(others - taken.cells)
         for direction in (ahead, back):
             for cell in left:
-                if link_at[cell] in direction and rule.final(taken, cell):
+                if cell in direction and rule.final(taken, cell):
                     taken.add(cell)
-    links.update([link for cell, link in link_at.items() if cell in taken.cells])
-    return links
+    if walk.target_major:
+        return [(cell & _COLUMN, cell >> _BITS) for cell in taken.cells]
+    return [(cell >> _BITS, cell & _COLUMN) for cell in taken.cells]
 
 
 def _grow(taken: _Taken, candidates: set[int], rule: _Rule, walk: _Walk) -> None:
     """Add candidates beside the cells taken, round after round, until a round adds nothing."""
-    may_add, size = rule.grow, -1
+    rows, columns, size = taken.rows, taken.columns, -1
     while len(taken.cells) != size:
         size = len(taken.cells)
         # A covered word stays covered: what may not be added now never may.
-        candidates = {cell for cell in candidates if cell not in taken.cells and may_add(taken, cell)}
+        candidates = candidates - taken.cells
+        if rule.grow is _EITHER:
+            candidates = {c for c in candidates if c >> _BITS not in rows or c & _COLUMN not in columns}
+        else:
+            candidates = {cell for cell in candidates if rule.grow(taken, cell)}
         if not candidates:
             break
         walk.round(taken, set(candidates), rule)
