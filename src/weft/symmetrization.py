@@ -32,105 +32,125 @@ directional models; for the others only where no two links compete for a word.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from itertools import chain
 from math import sqrt
+from operator import and_, or_, xor
 from typing import NamedTuple, TypeAlias
 
 from weft.alignment import Alignment, Link
 from weft.errors import UsageError
 from weft.lockstep import lockstep
 
-# A cell of the matrix is one number, row * 2**_BITS + column, so that neighbours are sums and a walk's order
-# is the numbers'. No sentence has 2**_BITS words, so a step over the edge never meets another cell.
-_BITS = 30
-_COLUMN = (1 << _BITS) - 1
-
-
-class _Taken:
-    """The cells taken so far, and the rows and columns (words) that they cover."""
-
-    def __init__(self, cells: Iterable[int]) -> None:
-        self.cells = set(cells)
-        self.rows = {cell >> _BITS for cell in self.cells}
-        self.columns = {cell & _COLUMN for cell in self.cells}
-
-    def add(self, cell: int) -> None:
-        self.cells.add(cell)
-        self.rows.add(cell >> _BITS)
-        self.columns.add(cell & _COLUMN)
-
-    def either_unaligned(self, cell: int) -> bool:
-        return cell >> _BITS not in self.rows or cell & _COLUMN not in self.columns
-
-    def both_unaligned(self, cell: int) -> bool:
-        return cell >> _BITS not in self.rows and cell & _COLUMN not in self.columns
-
-
-_Predicate: TypeAlias = Callable[[_Taken, int], bool]
+# A matrix of links is a list of rows, and a row is a number with a bit for each column: a walk passes over
+# many cells at once. Places begin at 1, and an empty row lies behind the last, so that every cell has
+# neighbours.
+_Rows: TypeAlias = list[int]
+LONGEST = 1 << 20  # words in a sentence that links may point at
 
 _MOVES = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))  # Moses' order
-_AROUND = tuple((row << _BITS) + column for row, column in _MOVES)
-_BESIDE = _AROUND[:4]
+
+
+def _moves_by_pattern(moves: tuple[tuple[int, int], ...]) -> list[tuple[tuple[int, int], ...]]:
+    """List, for each pattern of cells around a cell (three bits a row), the moves to them, in order."""
+    bits = [1 << 3 * (row + 1) + column + 1 for row, column in moves]
+    return [
+        tuple(move for move, bit in zip(moves, bits, strict=True) if pattern & bit) for pattern in range(512)
+    ]
 
 
 class _Rule(NamedTuple):
-    neighbours: tuple[int, ...]
-    grow: _Predicate
-    final: _Predicate | None = None
+    """Say which neighbours count, and how many words of a link (0 or 1) may be covered for it to be added."""
+
+    moves: list[tuple[tuple[int, int], ...]]
+    grow: int
+    final: int | None = None
 
 
-_EITHER, _BOTH = _Taken.either_unaligned, _Taken.both_unaligned
+_AROUND, _BESIDE = _moves_by_pattern(_MOVES), _moves_by_pattern(_MOVES[:4])
 _RULES = {
-    "grow": _Rule(_BESIDE, _EITHER),
-    "grow-diag": _Rule(_AROUND, _EITHER),
-    "grow-diag-final": _Rule(_AROUND, _EITHER, _EITHER),
-    "grow-diag-final-and": _Rule(_AROUND, _EITHER, _BOTH),
-    "strict-grow-diag": _Rule(_AROUND, _BOTH),
-    "strict-grow-diag-final": _Rule(_AROUND, _BOTH, _BOTH),
+    "grow": _Rule(_BESIDE, 1),
+    "grow-diag": _Rule(_AROUND, 1),
+    "grow-diag-final": _Rule(_AROUND, 1, 1),
+    "grow-diag-final-and": _Rule(_AROUND, 1, 0),
+    "strict-grow-diag": _Rule(_AROUND, 0),
+    "strict-grow-diag-final": _Rule(_AROUND, 0, 0),
 }
 
 
-def _round_from_taken(taken: _Taken, pending: set[int], rule: _Rule) -> None:
-    """Go once through the cells taken, as Moses does, adding what may be added beside each."""
-    # Most cells have nothing pending beside them. So the walk is a sorted list of visits, each one number:
-    # the cell that is taken, and which of its eight neighbours to try.
-    neighbours, both, cells = rule.neighbours, rule.grow is _BOTH, taken.cells
-    rows, columns = taken.rows, taken.columns
-    steps = tuple(enumerate(neighbours))
-    visits = [point * 8 + turn for cell in pending for turn, step in steps if (point := cell - step) in cells]
-    visits.sort()
-    for visit in visits:  # grows ahead of the walk
-        point = visit >> 3
-        cell = point + neighbours[visit & 7]
-        if cell not in pending:
-            continue
-        pending.remove(cell)
-        row, column = cell >> _BITS, cell & _COLUMN
-        covered = (row in rows) + (column in columns)
-        if covered == 0 or (covered == 1 and not both):
-            cells.add(cell)
-            rows.add(row)
-            columns.add(column)
-            if cell > point and pending:
-                for turn, step in steps:
-                    if cell + step in pending:
-                        insort(visits, cell * 8 + turn)
+def _pattern(rows: _Rows, row: int, left: int) -> int:
+    """Return the nine cells of three rows, from the column `left`, as three bits a row."""
+    return rows[row - 1] >> left & 7 | (rows[row] >> left & 7) << 3 | (rows[row + 1] >> left & 7) << 6
 
 
-def _round_from_pending(taken: _Taken, pending: set[int], rule: _Rule) -> None:
-    """Go once through the cells pending, as atools does, adding what may be added beside a cell taken."""
-    for cell in sorted(pending):
-        if rule.grow(taken, cell) and not taken.cells.isdisjoint([cell + step for step in rule.neighbours]):
-            taken.add(cell)
+class _Taken:
+    """The links taken so far, and the columns (words) that they cover; a row is covered if it has a bit."""
+
+    def __init__(self, rows: _Rows) -> None:
+        self.rows = rows
+        self.columns = reduce(or_, rows)
+
+    def add(self, row: int, bit: int, most: int) -> bool:
+        """Take a link unless more than `most` of its words are covered; tell whether it is taken."""
+        if (self.rows[row] != 0) + (self.columns & bit != 0) > most:
+            return False
+        self.rows[row] |= bit
+        self.columns |= bit
+        return True
+
+
+def _grow_from_taken(taken: _Taken, pending: _Rows, rule: _Rule) -> None:
+    """Go through the links taken, as Moses does, adding what may be added beside each."""
+    moves, most, rows, columns = rule.moves, rule.grow, taken.rows, taken.columns
+    again = True
+    while again:
+        again = False
+        for row in range(1, len(rows) - 1):
+            near = pending[row - 1] | pending[row] | pending[row + 1]
+            walk = rows[row] & (near | near << 1 | near >> 1) if near else 0
+            while walk:
+                point = walk & -walk
+                walk ^= point
+                left = point.bit_length() - 2
+                for down, right in moves[_pattern(pending, row, left)]:
+                    # What is tried once is added or never will be, as a covered word stays covered.
+                    at, bit = row + down, 2 << left + right
+                    pending[at] ^= bit
+                    if (rows[at] != 0) + (columns & bit != 0) > most:
+                        continue
+                    rows[at] |= bit
+                    columns |= bit
+                    if down == 0 and right > 0:
+                        walk |= bit
+                    elif down <= 0:  # behind the walk
+                        near = pending[at - 1] | pending[at] | pending[at + 1]
+                        again |= near & (bit << 1 | bit | bit >> 1) != 0
+    taken.columns = columns
+
+
+def _grow_from_pending(taken: _Taken, pending: _Rows, rule: _Rule) -> None:
+    """Go through the links pending, as atools does, adding what may be added beside a link taken."""
+    added = True
+    while added:
+        added = False
+        for row in range(1, len(pending) - 1):
+            walk = pending[row]
+            while walk:
+                bit = walk & -walk
+                walk ^= bit
+                beside = rule.moves[_pattern(taken.rows, row, bit.bit_length() - 2)]
+                if beside and taken.add(row, bit, rule.grow):
+                    pending[row] ^= bit
+                    added = True
 
 
 class _Walk(NamedTuple):
     target_major: bool
-    round: Callable[[_Taken, set[int], _Rule], None]
+    grow: Callable[[_Taken, _Rows, _Rule], None]
 
 
-_WALKS = {"moses": _Walk(True, _round_from_taken), "atools": _Walk(False, _round_from_pending)}
+_WALKS = {"moses": _Walk(True, _grow_from_taken), "atools": _Walk(False, _grow_from_pending)}
 
 HEURISTICS = ("intersection", "union", *_RULES)
 WALKS = tuple(_WALKS)
@@ -172,40 +192,35 @@ def symmetrize_all(
 
 
 def _grown(forward: Alignment, backward: Alignment, rule: _Rule, walk: _Walk) -> list[Link]:
-    if walk.target_major:
-        ahead = {(t << _BITS) + s for s, t in forward.links}
-        back = {(t << _BITS) + s for s, t in backward.links}
-    else:
-        ahead = {(s << _BITS) + t for s, t in forward.links}
-        back = {(s << _BITS) + t for s, t in backward.links}
-    taken = _Taken(ahead & back)
-    others = ahead ^ back
-    _grow(taken, others, rule, walk)
+    union = {*forward.links, *backward.links}
+    size = 1 + max(chain.from_iterable(union), default=0)
+    if size > LONGEST:
+        raise UsageError(f"a link points at word {size:,}: sentences have at most {LONGEST:,} words")
+    ahead, back = (_rows(links, size, walk.target_major) for links in (forward.links, backward.links))
+    taken, pending = _Taken(list(map(and_, ahead, back))), list(map(xor, ahead, back))
+    walk.grow(taken, pending, rule)
     if rule.final is not None:
-        left = sorted(others - taken.cells)
         for direction in (ahead, back):
-            for cell in left:
-                if cell in direction and rule.final(taken, cell):
-                    taken.add(cell)
+            for row, left in enumerate(map(and_, direction, pending)):
+                while left:
+                    bit = left & -left
+                    left ^= bit
+                    taken.add(row, bit, rule.final)
+    rows = taken.rows
     if walk.target_major:
-        return [(cell & _COLUMN, cell >> _BITS) for cell in taken.cells]
-    return [(cell >> _BITS, cell & _COLUMN) for cell in taken.cells]
+        return [link for link in union if rows[link[1] + 1] & 2 << link[0]]
+    return [link for link in union if rows[link[0] + 1] & 2 << link[1]]
 
 
-def _grow(taken: _Taken, candidates: set[int], rule: _Rule, walk: _Walk) -> None:
-    """Add candidates beside the cells taken, round after round, until a round adds nothing."""
-    rows, columns, size = taken.rows, taken.columns, -1
-    while len(taken.cells) != size:
-        size = len(taken.cells)
-        # A covered word stays covered: what may not be added now never may.
-        candidates = candidates - taken.cells
-        if rule.grow is _EITHER:
-            candidates = {c for c in candidates if c >> _BITS not in rows or c & _COLUMN not in columns}
-        else:
-            candidates = {cell for cell in candidates if rule.grow(taken, cell)}
-        if not candidates:
-            break
-        walk.round(taken, set(candidates), rule)
+def _rows(links: Iterable[Link], size: int, target_major: bool) -> _Rows:
+    rows = [0] * (size + 2)
+    if target_major:
+        for s, t in links:
+            rows[t + 1] |= 2 << s
+    else:
+        for s, t in links:
+            rows[s + 1] |= 2 << t
+    return rows
 
 
 def _with_probabilities(links: tuple[Link, ...], forward: Alignment, backward: Alignment) -> Alignment:
