@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from cells import write_text
 from speed_tables import races, steps
 
 COLOURS = {"weft": "#b5302a", "eflomal": "#3b6ea5", "fast_align": "#8a8a8a", "hmm": "#c9a227"}
+CELLS = {
+    "published": "#cccccc",
+    "the paper's recipe here": "#d98c3f",
+    "weft, default": "#b5302a",
+    "peers": "#3b6ea5",
+}
 MARKS = {"weft": "o", "eflomal": "s", "fast_align": "^", "hmm": "D"}
 
 
@@ -52,6 +60,62 @@ def draw_speed(results: dict[str, Any], path: Path) -> None:
     _finish(left, "pairs", "CPU seconds, training and aligning")
     _finish(right, "words a sentence", "CPU ms a pair")
     save(figure, path)
+
+
+def draw_bleu(report: dict[str, Any], path: Path) -> None:
+    """Draw BLEU of each system: every run, the mean, and the deviation."""
+    figure = Figure(figsize=(4.6, 3.0))
+    axes = figure.add_subplot()
+    for place, row in enumerate(report["systems"]):
+        colour = COLOURS[row["system"].partition("-")[0]]
+        axes.plot([place] * len(row["bleu"]), row["bleu"], ".", color=colour, alpha=0.5)
+        axes.errorbar(place, row["mean"], row["deviation"] or 0, color=colour, marker="o", capsize=5)
+    names = [row["system"] for row in report["systems"]]
+    axes.set_xticks(range(len(names)), names)
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    axes.set_ylabel("BLEU, higher is better")
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    save(figure, path)
+
+
+def draw_cells(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw the symmetrised AER of each cell as a bar, beside the published one, text by text."""
+    texts = list(dict.fromkeys(row["text"] for row in rows))
+    figure = Figure(figsize=(1.2 + 0.42 * len(rows), 3.4))
+    ratios = [sum(row["text"] == text for row in rows) for text in texts]
+    panels = figure.subplots(1, len(texts), width_ratios=ratios, sharey=True, squeeze=False)[0]
+    for axes, text in zip(panels, texts, strict=True):
+        own = [row for row in rows if row["text"] == text]
+        for place, row in enumerate(own):
+            _draw_cell(axes, place, row)
+        axes.set_xticks(range(len(own)), [_label(row) for row in own], rotation=60, ha="right")
+        axes.set_title(text, fontsize="medium")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+    panels[0].set_ylabel("test AER, symmetrised")
+    handles = [Patch(color=colour, label=name) for name, colour in CELLS.items()]
+    figure.legend(handles=handles, frameon=False, ncols=len(handles), loc="upper right", fontsize="small")
+    save(figure, path)
+
+
+def _draw_cell(axes: Any, place: int, row: dict[str, Any]) -> None:
+    published, paper, default, peers = CELLS.values()
+    beside = row["published"] is not None
+    if row["published"] is not None:
+        axes.bar(place - 0.2, row["published"]["symmetrized"][-1], 0.38, color=published)
+    if row["results"] is None:
+        axes.text(place + (0.2 if beside else 0), 0.5, "not run", rotation=90, ha="center", fontsize="small")
+        return
+    own = row["results"]["symmetrized"]["aer"]
+    colour = paper if beside else default if row["system"] == "weft" else peers
+    axes.bar(place + (0.2 if beside else 0), own["mean"], 0.38, yerr=own["spread"], color=colour, capsize=2)
+
+
+def _label(row: dict[str, Any]) -> str:
+    size = "" if row["kind"] == "paper" else f" {row['pairs'] // 1000}k" if row["pairs"] else " all"
+    return f"{row['system']}{size}"
 
 
 def _finish(axes: Any, across: str, up: str) -> None:

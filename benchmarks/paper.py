@@ -1,12 +1,16 @@
 """The tables of Legrand, Auli and Collobert (2016) on the shared text, beside the published figures.
 
-    python benchmarks/paper.py aggregations|features|french|romanian|czech [--pairs 20000] [--seeds 1] …
+    python benchmarks/paper.py aggregations|features|french|romanian|czech|all [--pairs 20000] [--seeds 1] …
+    python benchmarks/paper.py all --kept --docs    runs nothing: docs/results.md from what is kept
 
     aggregations   table 1: max, sum and LSE           features   table 2: words, + POS, + diag, + POS + diag
     french, romanian, czech   tables 3 to 5: single model, + characters (Czech), + an ensemble of four
 
-Each cell (one configuration, one seed) is trained once and kept under a key of all that went into it, so that
-a table that was interrupted goes on where it was. Settings for all cells: --set section.key=value.
+Beside each cell of the paper's recipe stand the default recipe and the peers, trained on as many pairs or,
+with --system-pairs, on several sizes. Each cell (one configuration, one seed) is trained once and kept under
+a key of all that went into it, so that a table that was interrupted goes on where it was. Settings for all
+cells of the paper's recipe: --set section.key=value. Writes paper-TABLE.json and paper-TABLE.md; with --docs
+also docs/results.md and its figures.
 """
 
 from __future__ import annotations
@@ -23,75 +27,71 @@ from typing import Any
 
 import torch
 
-from corpora import DATA, ROOT, gold_of, lines
+from cells import CACHE, RESULTS, Cells, say, surroundings, with_progress, write_json
+from corpora import DATA, Row, gold_of, lines
+from directions import Directions
+from paper_tables import publish, row_of
+from peers import SYSTEMS, figures
+from published import AGGREGATIONS, FEATURES, LANGUAGES, ROWS
 from weft.alignment import Alignment, GoldAlignment
 from weft.configuration import to_mapping, with_settings
-from weft.evaluation import Score, evaluate
+from weft.evaluation import evaluate
 from weft.paper import ALPHAS, PaperConfig, PaperRecipe
 from weft.text import Sentence, SentencePair
 
-CACHE = ROOT / "benchmarks" / "cache" / "paper"
+TEXTS = ("en-fr", "ro-en", "en-cs")
 TAGS = ("features.source.tags=inline", "features.target.tags=inline")
 CHARACTERS = ("features.source.characters=true", "features.target.characters=true")
 WIDE = ("model.source_k1=3", "model.source_k2=3")
-ROWS = ("forward", "backward", "symmetrized")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One configuration on one language pair, and the paper's AER: forward, backward, symmetrised."""
+    """One configuration on one language pair, and the paper's figures of forward, backward, symmetrised."""
 
     name: str
     text: str
     settings: tuple[str, ...]
-    published: tuple[float, float, float]
+    published: tuple[tuple[float, ...], ...]
+
+    def __str__(self) -> str:
+        return f"{self.text}, {self.name}"
 
 
 def _aggregations() -> list[Cell]:
-    published = {
-        "en-fr": {"max": (18.1, 20.7, 14.8), "sum": (23.0, 26.9, 24.1), "lse": (15.1, 15.8, 12.8)},
-        "ro-en": {"max": (42.2, 40.4, 36.4), "sum": (42.0, 40.2, 35.6), "lse": (37.6, 35.7, 32.2)},
-        "en-cs": {"max": (27.9, 26.5, 21.8), "sum": (35.6, 33.6, 32.7), "lse": (24.5, 24.5, 21.0)},
-    }
     return [
-        Cell(name, text, (f"training.aggregation={name}",), figures)
-        for text, names in published.items()
-        for name, figures in names.items()
+        Cell(name, text, (f"training.aggregation={name}",), tuple((aer,) for aer in published))
+        for text, names in AGGREGATIONS.items()
+        for name, published in names.items()
     ]
 
 
 def _features() -> list[Cell]:
-    published = {
-        "en-fr": [(22.2, 24.2, 15.7), (20.9, 23.9, 15.3), (15.1, 15.8, 12.8), (13.2, 12.1, 10.2)],
-        "ro-en": [(47.0, 45.5, 40.3), (45.3, 42.9, 36.9), (37.6, 35.7, 32.2), (33.1, 32.2, 27.8)],
-        "en-cs": [(36.9, 36.3, 29.5), (35.6, 33.7, 28.2), (24.8, 24.5, 21.0), (24.6, 22.9, 19.9)],
-    }
     flat = ("model.diagonal=false",)
-    kinds = [("words", flat), ("+ POS", (*TAGS, *flat)), ("+ diag", ()), ("+ POS + diag", TAGS)]
+    settings = {"words": flat, "+ POS": (*TAGS, *flat), "+ diag": (), "+ POS + diag": TAGS}
     return [
-        Cell(name, text, settings, figures)
-        for text, rows in published.items()
-        for (name, settings), figures in zip(kinds, rows, strict=True)
+        Cell(name, text, settings[name], tuple((aer,) for aer in published))
+        for text, names in FEATURES.items()
+        for name, published in names.items()
     ]
 
 
 def _languages(text: str) -> list[Cell]:
-    four = ("members=4",)
-    if text == "en-fr":
-        return [
-            Cell("single", text, TAGS, (13.2, 12.1, 10.2)),
-            Cell("+ ensemble", text, (*TAGS, *four), (11.6, 11.6, 9.7)),
-        ]
-    if text == "ro-en":
-        return [
-            Cell("single", text, (*TAGS, *WIDE), (30.2, 31.1, 27.0)),
-            Cell("+ ensemble", text, (*TAGS, *WIDE, *four), (31.3, 30.0, 26.0)),
-        ]
-    czech = (*TAGS, *WIDE, "features.target.words=80000")
+    common = {
+        "en-fr": TAGS,
+        "ro-en": (*TAGS, *WIDE),
+        "en-cs": (*TAGS, *WIDE, "features.target.words=80000"),
+    }[text]
+    characters = CHARACTERS if text == "en-cs" else ()
+    settings = {
+        "single": common,
+        "+ characters": (*common, *characters),
+        "+ ensemble": (*common, *characters, "members=4"),
+    }
     return [
-        Cell("single", text, czech, (24.6, 22.9, 19.9)),
-        Cell("+ characters", text, (*czech, *CHARACTERS), (23.2, 21.4, 17.8)),
-        Cell("+ ensemble", text, (*czech, *CHARACTERS, *four), (20.0, 18.7, 15.8)),
+        Cell(name, text, settings[name], LANGUAGES[text][name])
+        for name in settings
+        if name in LANGUAGES[text]
     ]
 
 
@@ -122,12 +122,6 @@ def read_pairs(text: str, part: str, *, tagged: bool, limit: int | None = None) 
     one, other = text.split("-")
     sides = [_side(text, part, language, tagged, limit) for language in (one, other)]
     return [SentencePair(source, target) for source, target in zip(*sides, strict=True)]
-
-
-def figures(score: Score) -> dict[str, float]:
-    """Return what a table shows of a score, in per cent."""
-    names = ("precision", "recall", "f1", "aer")
-    return {name: round(100 * getattr(score, name), 2) for name in names}
 
 
 def _directions(
@@ -181,65 +175,135 @@ def run_cell(cell: Cell, pairs: int, seed: int, config: PaperConfig, checkpoints
     }
 
 
-def cached(cell: Cell, pairs: int, seed: int, settings: Sequence[str]) -> dict[str, Any]:
-    """Return a cell's result from the cache, or run it and keep it."""
-    config = with_settings(PaperConfig(), (*cell.settings, *settings))
-    key = json.dumps([cell.text, pairs, seed, to_mapping(config)], sort_keys=True)
-    path = CACHE / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
-    if path.exists():
+class Kept:
+    """Keep the cells of the paper's recipe, each under a key of its text, seed and configuration."""
+
+    def __init__(self, directory: Path, settings: Sequence[str]) -> None:
+        self.directory = directory
+        self.settings = tuple(settings)
+
+    def config(self, cell: Cell) -> PaperConfig:
+        """Give the whole configuration of a cell."""
+        return with_settings(PaperConfig(), (*cell.settings, *self.settings))
+
+    def path(self, cell: Cell, pairs: int, seed: int) -> Path:
+        """Give the file of a result."""
+        key = json.dumps([cell.text, pairs, seed, to_mapping(self.config(cell))], sort_keys=True)
+        return self.directory / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
+
+    def get(self, cell: Cell, pairs: int, seed: int) -> dict[str, Any]:
+        """Return a result that is kept, or run the cell and keep its result."""
+        path = self.path(cell, pairs, seed)
+        if not path.exists():
+            checkpoints = path.with_suffix(".checkpoints")
+            result = run_cell(cell, pairs, seed, self.config(cell), checkpoints)
+            write_json(path, {**result, "date": time.strftime("%Y-%m-%d")})
         return dict(json.loads(path.read_text(encoding="utf-8")))
-    result = run_cell(cell, pairs, seed, config, path.with_suffix(".checkpoints"))
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.replace(path)
-    return result
 
 
-def markdown(cells: Sequence[Cell], found: Sequence[Sequence[dict[str, Any]]]) -> str:
-    """Lay the results out as a table: the mean over the seeds of each figure."""
-    lines = [
-        "| text | system | direction | P | R | F1 | AER | paper's AER |",
-        "|---|---|---|---|---|---|---|---|",
+@dataclass(frozen=True)
+class Job:
+    """Name a cell to run: one of the paper's recipe, or another system on the same text."""
+
+    cell: Cell | None
+    system: str
+    row: Row
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.row}, {self.system if self.cell is None else self.cell.name}, seed {self.seed}"
+
+
+def jobs_of(cells: Sequence[Cell], args: argparse.Namespace) -> list[Job]:
+    """List all runs of a table."""
+    jobs = [
+        Job(cell, "paper", Row(cell.text, args.pairs), seed)
+        for cell in cells
+        for seed in range(1, args.seeds + 1)
     ]
-    for cell, results in zip(cells, found, strict=True):
-        for row, published in zip(ROWS, cell.published, strict=True):
-            means = [
-                sum(result["results"][row][name] for result in results) / len(results)
-                for name in ("precision", "recall", "f1", "aer")
-            ]
-            shown = " | ".join(f"{mean:.1f}" for mean in means)
-            lines.append(f"| {cell.text} | {cell.name} | {row} | {shown} | {published} |")
-    return "\n".join(lines)
+    sizes = [args.pairs] if args.system_pairs is None else args.system_pairs
+    for text in dict.fromkeys(cell.text for cell in cells):
+        rows = dict.fromkeys(Row(text, size) for size in sizes)
+        for row, system in ((row, system) for row in rows for system in args.systems):
+            seeds = 1 if system in ("fast_align", "hmm") else args.seeds  # those two leave nothing to chance
+            jobs += [Job(None, system, row, seed) for seed in range(1, seeds + 1)]
+    return jobs
 
 
-def main() -> None:
-    """Make a table."""
+def _size(text: str) -> int | None:
+    return None if text == "all" else int(text)
+
+
+def seconds(job: Job) -> float:
+    """Guess how long a run takes."""
+    pairs = job.row.pairs or 100_000
+    if job.cell is None:
+        return 5 + 0.002 * pairs
+    members = 4 if "members=4" in job.cell.settings else 1
+    return 30 + 0.01 * pairs * members
+
+
+def results_of(table: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Run what is not kept, unless only what is kept is wanted, and put the table together."""
+    cells = [cell for cell in TABLES[table]() if args.text in (None, cell.text)]
+    jobs = jobs_of(cells, args)
+    kept, others = Kept(args.cache / "paper", args.settings), Directions(Cells(args.cache / "directions"))
+
+    def is_kept(job: Job) -> bool:
+        if job.cell is None:
+            return others.has(job.system, job.row, job.seed)
+        return kept.path(job.cell, args.pairs, job.seed).exists()
+
+    if args.kept:
+        runs = iter([job for job in jobs if is_kept(job)])
+    else:
+        runs = with_progress(jobs, [0 if is_kept(job) else seconds(job) for job in jobs])
+    found: dict[tuple[Cell | None, str, Row], list[dict[str, Any]]] = {
+        (job.cell, job.system, job.row): [] for job in jobs
+    }
+    for job in runs:
+        own = (
+            others.get(job.system, job.row, job.seed)
+            if job.cell is None
+            else kept.get(job.cell, args.pairs, job.seed)
+        )
+        found[job.cell, job.system, job.row].append(own)
+    rows = [
+        row_of(row, system if cell is None else cell.name, own, None if cell is None else cell.published)
+        for (cell, system, row), own in found.items()
+    ]
+    return {"about": surroundings(), "table": table, "settings": args.settings, "rows": rows}
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("table", choices=tuple(TABLES))
-    parser.add_argument("--pairs", type=int, default=20_000, help="training pairs (20,000)")
-    parser.add_argument("--seeds", type=int, default=1, help="how many seeds to average over (1)")
-    parser.add_argument("--text", choices=("en-fr", "ro-en", "en-cs"), help="only the cells of this text")
-    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="settings")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all results there")
-    args = parser.parse_args()
+    add = parser.add_argument
+    add("tables", nargs="+", choices=(*TABLES, "all"), metavar="TABLE", help=f"{', '.join(TABLES)}; all")
+    add("--pairs", type=int, default=20_000, metavar="N", help="training pairs (20,000)")
+    add("--system-pairs", type=_size, nargs="+", metavar="N", help="of the other systems; all (as --pairs)")
+    add("--seeds", type=int, default=1, metavar="N", help="how many seeds to average over (1)")
+    add("--text", choices=TEXTS, help="only the cells of this text")
+    add("--systems", nargs="*", choices=SYSTEMS, default=SYSTEMS, help="beside the paper's recipe (all)")
+    add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="settings")
+    add("--kept", action="store_true", help="run nothing: cells that are not kept are shown as not run")
+    add("--output", type=Path, default=RESULTS, metavar="DIR", help="benchmarks/results")
+    add("--cache", type=Path, default=CACHE, metavar="DIR", help="benchmarks/cache")
+    add("--docs", action="store_true", help="also fill docs/results.md, draw the figures")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Make tables."""
+    args = arguments(argv)
     torch.set_num_threads(1)
-    cells = [cell for cell in TABLES[args.table]() if args.text in (None, cell.text)]
-    jobs = [(cell, seed) for cell in cells for seed in range(1, args.seeds + 1)]
-    results: dict[Cell, list[dict[str, Any]]] = {cell: [] for cell in cells}
-    began = time.monotonic()
-    for number, (cell, seed) in enumerate(jobs):
-        left = (time.monotonic() - began) / number * (len(jobs) - number) if number else float("nan")
-        sys.stderr.write(
-            f"{cell.text} {cell.name} seed {seed} ({number + 1}/{len(jobs)}, about {left:.0f} s left)\n"
-        )
-        results[cell].append(cached(cell, args.pairs, seed, args.settings))
-    if args.json:
-        args.json.write_text(
-            json.dumps([*results.values()], indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
-    print(markdown(cells, [results[cell] for cell in cells]))
+    for table in TABLES if "all" in args.tables else args.tables:
+        path = args.output / f"paper-{table}.json"
+        write_json(path, results_of(table, args))
+        say(f"{path} is written")
+        publish(path, docs=args.docs)
 
 
 if __name__ == "__main__":

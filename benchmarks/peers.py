@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ class Run:
 
     cost: Cost
     links: dict[str, list[Alignment]]  # by heuristic; weft's own are `default`
+    directions: dict[str, list[Alignment]] = field(default_factory=dict)  # of peers
 
 
 def system_key(system: str) -> dict[str, Any]:
@@ -68,7 +69,8 @@ def run(system: str, sample: Sample, directory: Path, *, seed: int = 1, threads:
     if system == "weft":
         return Run(cost, {"default": found[0]})
     forward, backward = found
-    return Run(cost, {name: list(symmetrize_all(forward, backward, name)) for name in HEURISTICS})
+    links = {name: list(symmetrize_all(forward, backward, name)) for name in HEURISTICS}
+    return Run(cost, links, dict(zip(DIRECTIONS, found, strict=True)))
 
 
 def _first(path: Path, count: int, lines: int) -> list[Alignment]:

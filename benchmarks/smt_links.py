@@ -1,9 +1,9 @@
-"""Links of the peers, from PyPI: fast_align (in sil-thot) and eflomal, symmetrised as the field does."""
+"""Links of weft, and of its peers from PyPI: fast_align (in sil-thot) and eflomal, symmetrised."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,17 @@ from weft.text import Bitext, SentencePair
 
 BLOCK = 1000  # pairs given to thot at a time
 ITERATIONS = 5  # fast_align's default, and how often each model of the HMM's is trained
+
+
+def weft_links(recipe: str) -> Callable[[Bitext], Iterator[Alignment]]:
+    """Give the function that trains weft on a text by the named recipe and aligns it."""
+
+    def links(text: Bitext) -> Iterator[Alignment]:
+        from weft.aligner import Aligner
+
+        return Aligner(recipe, seed=1).fit(text).align(text)
+
+    return links
 
 
 def eflomal_links(text: Bitext) -> Iterator[Alignment]:
@@ -74,3 +85,12 @@ def _best(results: Sequence[tuple[float, object]]) -> Iterator[Alignment]:
     for _, matrix in results:
         rows, columns = matrix.to_numpy().nonzero()  # type: ignore[attr-defined]
         yield Alignment.of(zip(rows.tolist(), columns.tolist(), strict=True))
+
+
+# By name: the package whose version they depend on, and the function.
+LINKERS: dict[str, tuple[str, Callable[[Bitext], Iterator[Alignment]]]] = {
+    "weft-default": ("weft", weft_links("default")),
+    "weft-paper": ("weft", weft_links("paper")),
+    "eflomal": ("eflomal", eflomal_links),
+    "fast_align": ("sil-thot", fast_align_links),
+}

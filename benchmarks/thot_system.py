@@ -3,22 +3,23 @@
 What sil-thot 3.5 has, seen from Python: a stack decoder with n-best lists and their features
 (`SmtDecoder.translate_n_batch`), weights that can be set (`SmtModel.weights`), and an n-gram model that it
 loads but does not train. It has no tuner for whole sets and no reader of Moses' tables. So this writes its
-files: n-gram counts, phrase counts, and the two lexical models that smooth them, all from the links; `mert`
-is the tuner.
+files: n-gram counts, counts of weft's phrases, and the two lexical models that smooth them, all from the
+links; `mert` is the tuner. Only phrases that the sentences to translate can use are written, with the counts
+of the whole text: nothing is lost but time.
 Its eight features are: word penalty, language model, target phrase lengths, jumps, source phrase lengths,
 the two phrase probabilities (each with its lexical model mixed in), and sentence length.
 """
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
 import struct
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from thot.alignment import AlignmentModelType, IncrIbm1AlignmentModel
@@ -26,13 +27,19 @@ from thot.common import NGramLanguageModel
 from thot.translation import SmtDecoder, SmtModel
 
 from mert import Candidate, Floats
+from weft.alignment import Alignment
 from weft.lexicon import Entry, Lexicon, Pruning
+from weft.phrases import extract_phrases
+from weft.text import SentencePair
+
+Phrase: TypeAlias = tuple[str, ...]
 
 # Where tuning went from equal weights, on mt-tune: from here its first lists are less misleading.
 START = (-1.5, 0.6, -0.2, 0.1, 0.5, 1.5, 1.0, 0.0)
 FIXED = (7,)  # the same for all translations of a sentence
 MIXTURES = (0.05, 0.2, 0.5, 0.8, 0.95)  # weights tried in the language model
 TABLE_LIMIT = 20  # translations kept for each source phrase, as in Moses
+LONGEST = 7  # words of a phrase, as in Moses
 MIXTURE = 0.7  # share of the phrase counts, beside the lexical model, in each direction
 
 
@@ -89,13 +96,47 @@ def _write_mixture(prefix: Path, weights: Sequence[float]) -> None:
     Path(f"{prefix}.weights").write_text(text, encoding="utf-8")
 
 
+def phrases_of(sentences: Iterable[str], longest: int = LONGEST) -> set[Phrase]:
+    """Give every phrase of some sentences, up to a number of words."""
+    found: set[Phrase] = set()
+    for words in (tuple(sentence.split()) for sentence in sentences):
+        for start in range(len(words)):
+            found.update(words[start:end] for end in range(start + 1, min(start + longest, len(words)) + 1))
+    return found
+
+
+def count_phrases(
+    pairs: Iterable[SentencePair], links: Iterable[Alignment], wanted: set[Phrase]
+) -> Iterator[tuple[Phrase, Phrase, int, int]]:
+    """Extract phrases, and give the commonest translations of the wanted ones.
+
+    With each come the count of its target in the whole text and its own.
+    """
+    counts: defaultdict[Phrase, Counter[Phrase]] = defaultdict(Counter)
+    seen = array("q")  # a number for each target: counted at once, in a tenth of the room
+    for pair, alignment in zip(pairs, links, strict=True):
+        source, target = tuple(pair.source.tokens), tuple(pair.target.tokens)
+        for a, b, c, d in extract_phrases(alignment.links, len(source), len(target), max_length=LONGEST):
+            translation = target[c:d]
+            seen.append(hash(translation))
+            if source[a:b] in wanted:
+                counts[source[a:b]][translation] += 1
+    numbers, totals = np.unique(np.array(seen, dtype=np.int64), return_counts=True)
+    for phrase in sorted(counts):
+        best = sorted(counts[phrase].items(), key=lambda item: (-item[1], item[0]))[:TABLE_LIMIT]
+        for translation, count in best:
+            yield phrase, translation, int(totals[np.searchsorted(numbers, hash(translation))]), count
+
+
 def write_translation_model(
-    phrase_table: Path, lexicon: Lexicon, pairs: Sequence[tuple[Sequence[str], Sequence[str]]], prefix: Path
+    text: Iterable[SentencePair], links: Iterable[Alignment], wanted: set[Phrase], prefix: Path
 ) -> None:
-    """Write phrase counts from a Moses phrase table, and both lexical models from a lexicon."""
+    """Write the counts of phrases, and both lexical models; text and links are walked several times."""
     with open(f"{prefix}.ttable", "w", encoding="utf-8", newline="\n") as stream:
-        for source, target, target_count, count in _best_phrases(phrase_table):
-            stream.write(f"{target} ||| {source} ||| {target_count} {count}\n")
+        for source, target, target_count, count in count_phrases(text, links, wanted):
+            stream.write(f"{' '.join(target)} ||| {' '.join(source)} ||| {target_count} {count}\n")
+    lexicon = Lexicon.count(text, links)
+    pairs = [(pair.source.tokens, pair.target.tokens) for pair in text]
     null = Pruning(null=True)
     _write_lexical_model(Path(f"{prefix}_invswm"), lexicon.by_source(null), pairs)
     _write_lexical_model(
@@ -103,25 +144,13 @@ def write_translation_model(
         (entry.inverse() for entry in lexicon.by_target(null)),
         [(target, source) for source, target in pairs],
     )
-    for ending, text in (
+    for ending, content in (
         ("lambda", f"{MIXTURE} {MIXTURE}"),
         ("srcsegmlentable", "Uniform"),
         ("trgcutstable", "0.999"),
         ("trgsegmlentable", "Geometric"),
     ):
-        Path(f"{prefix}.{ending}").write_text(text, encoding="utf-8")
-
-
-def _best_phrases(phrase_table: Path) -> Iterator[tuple[str, str, int, int]]:
-    with gzip.open(phrase_table, "rt", encoding="utf-8", newline="\n") as stream:
-        rows = (line.split(" ||| ") for line in stream)
-        for source, group in groupby(rows, key=lambda row: row[0]):
-            translations = []
-            for _, target, _, _, counts, *_ in group:
-                target_count, _, count = (int(number) for number in counts.split())
-                translations.append((count, target, target_count))
-            for count, target, target_count in sorted(translations, reverse=True)[:TABLE_LIMIT]:
-                yield source, target, target_count, count
+        Path(f"{prefix}.{ending}").write_text(content, encoding="utf-8")
 
 
 def _write_lexical_model(
@@ -150,23 +179,39 @@ def _vocabulary(path: Path) -> dict[str, int]:
         return {word: int(number) for number, word in numbered}
 
 
+class Search(NamedTuple):
+    """Hold the limits of the decoder's search, by thot's names; SIL's, with room for reordering."""
+
+    jumps: int = 4  # words that may be passed over
+    w: float = 0.4  # translations kept of a phrase
+    a: int = 10  # words of a source phrase
+    e: int = 2
+    heuristic: int = 6
+    s: int = 10  # hypotheses of a stack
+    size: int = 100  # of n-best lists
+
+
+SEARCH = Search()
+
+
 class ThotSystem:
     """Translate with a model written by this module."""
 
-    def __init__(self, translation_model: Path, language_model: Path, *, jumps: int = 4) -> None:
+    def __init__(self, translation_model: Path, language_model: Path, search: Search = SEARCH) -> None:
+        self._search = search
         self._model = SmtModel(AlignmentModelType.INCR_IBM1)
         if not self._model.load_translation_model(os.fspath(translation_model)):
             raise OSError(f"{translation_model}: thot cannot load the translation model")
         if not self._model.load_language_model(os.fspath(language_model)):
             raise OSError(f"{language_model}: thot cannot load the language model")
-        # The settings that SIL's own machine library uses, and room for reordering.
-        self._model.non_monotonicity = jumps
-        self._model.w, self._model.a, self._model.e, self._model.heuristic = 0.4, 10, 2, 6
+        self._model.non_monotonicity = search.jumps
+        self._model.w, self._model.a, self._model.e = search.w, search.a, search.e
+        self._model.heuristic = search.heuristic
 
     def _decoder(self, weights: Floats | Sequence[float]) -> SmtDecoder:
         self._model.weights = [float(weight) for weight in weights]
         decoder = SmtDecoder(self._model)
-        decoder.s = 10
+        decoder.s = self._search.s
         decoder.is_breadth_first = True
         return decoder
 
@@ -180,12 +225,13 @@ class ThotSystem:
         return lines
 
     def candidates(
-        self, sentences: Sequence[str], weights: Floats | Sequence[float], *, size: int = 100
+        self, sentences: Sequence[str], weights: Floats | Sequence[float]
     ) -> list[list[Candidate]]:
         """Give n-best lists with their features."""
         lists: list[list[Candidate]] = [[] for _ in sentences]
         places = _not_empty(sentences)
-        results = self._decoder(weights).translate_n_batch([sentences[place] for place in places], size)
+        wanted = [sentences[place] for place in places]
+        results = self._decoder(weights).translate_n_batch(wanted, self._search.size)
         for place, items in zip(places, results, strict=True):
             for item in items:
                 features = np.round(item.score_components, 9).tolist()

@@ -19,10 +19,12 @@ pytest.importorskip("thot")
 
 import bleu
 import mert
+import smt
 from mert import Candidate, Floats, Lists
 from moses_system import Moses
+from smt_links import LINKERS
 from weft.alignment import Alignment
-from weft.phrases import escape
+from weft.phrases import escape, write_phrase_tables
 from weft.text import Bitext
 
 WORDS = {
@@ -138,15 +140,17 @@ def write_data(directory: Path) -> Path:
 
 def test_text_is_lower_cased_escaped_and_cleaned(tmp_path: Path) -> None:
     data = write_data(tmp_path / "data")
-    bleu.prepare(data / "en-fr", 1000, 5, tmp_path)
-    train = bleu.read_lines(tmp_path / "train.en")
+    smt.prepare_training(data / "en-fr", 1000, tmp_path)
+    smt.prepare_held(data / "en-fr", 5, None, tmp_path)
+    train = smt.read_lines(tmp_path / "train.en")
     assert len(train) == 200
     assert set(" ".join(train).split()) == {*(set(WORDS) - {"[big]"}), "&#91;big&#93;"}
-    assert len(bleu.read_lines(tmp_path / "mt-tune.fr")) == 5
+    assert len(smt.read_lines(tmp_path / "mt-tune.fr")) == 5
+    assert len(smt.read_lines(tmp_path / "mt-test.fr")) == 12
 
 
 def test_a_step_is_made_once_and_a_failed_one_again(tmp_path: Path) -> None:
-    cache = bleu.Cache(tmp_path)
+    steps = smt.Steps(tmp_path)
     made: list[Path] = []
 
     def fail(directory: Path) -> None:
@@ -154,16 +158,16 @@ def test_a_step_is_made_once_and_a_failed_one_again(tmp_path: Path) -> None:
         raise RuntimeError("stopped")
 
     with pytest.raises(RuntimeError):
-        cache.step("one", {"a": 1}, fail)
+        steps.step("one", {"a": 1}, fail)
     assert list(tmp_path.iterdir()) == []
-    paths = {cache.step("one", {"a": 1}, made.append) for _ in range(2)}
+    paths = {steps.step("one", {"a": 1}, made.append) for _ in range(2)}
     assert len(paths) == 1 and len(made) == 1
-    assert cache.step("one", {"a": 2}, made.append) not in paths
+    assert steps.step("one", {"a": 2}, made.append) not in paths
     assert len(made) == 2
 
 
 def test_thot_learns_a_toy_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(bleu.LINKERS, "eflomal", ("weft", diagonal))
+    monkeypatch.setitem(LINKERS, "eflomal", ("weft", diagonal))
     data = write_data(tmp_path / "data")
     arguments = [
         "--data",
@@ -177,24 +181,61 @@ def test_thot_learns_a_toy_language(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "--systems",
         "eflomal",
     ]
-    arguments += ["--cache", str(tmp_path / "cache"), "-o", str(tmp_path / "report")]
+    arguments += ["--cache", str(tmp_path / "cache"), "--output", str(tmp_path)]
     assert bleu.main(arguments) == 0
-    report = json.loads((tmp_path / "report.json").read_text())
+    report = json.loads((tmp_path / "bleu.json").read_text())
     (row,) = report["systems"]
     assert len(row["bleu"]) == 2 and row["mean"] > 95
     assert "tok:none" in row["signature"]
-    assert "| eflomal |" in (tmp_path / "report.md").read_text()
+    assert "| eflomal |" in (tmp_path / "bleu.md").read_text()
     assert report["kept"] == 200
     # A second call finds every step made: nothing aligns or tunes again.
-    monkeypatch.setattr(bleu, "tune", None)
-    monkeypatch.setitem(bleu.LINKERS, "eflomal", ("weft", lambda text: iter(())))
+    monkeypatch.setattr(smt, "tune", None)
+    monkeypatch.setitem(LINKERS, "eflomal", ("weft", lambda text: iter(())))
     assert bleu.main(arguments) == 0
-    assert json.loads((tmp_path / "report.json").read_text())["systems"] == report["systems"]
+    assert json.loads((tmp_path / "bleu.json").read_text())["systems"] == report["systems"]
+
+
+def test_bleu_is_drawn_with_its_deviation(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from drawing import draw_bleu
+
+    rows = [
+        {"system": "weft-default", "bleu": [30.0, 31.0], "mean": 30.5, "deviation": 0.7},
+        {"system": "eflomal", "bleu": [30.2], "mean": 30.2, "deviation": None},
+    ]
+    draw_bleu({"systems": rows}, tmp_path / "bleu.svg")
+    picture = (tmp_path / "bleu.svg").read_text(encoding="utf-8")
+    assert "weft-default" in picture and "eflomal" in picture
+
+
+def test_phrases_are_counted_as_in_the_phrase_table(tmp_path: Path) -> None:
+    import gzip
+
+    from thot_system import count_phrases, phrases_of
+
+    text = Bitext.of(toy_pairs(60, seed=8))
+    shifted = [Alignment.of((s, max(t - 1, 0)) for s, t in own.links) for own in diagonal(text)]
+    write_phrase_tables(text, shifted, tmp_path / "model")
+    with gzip.open(tmp_path / "model" / "phrase-table.gz", "rt", encoding="utf-8") as stream:
+        rows = [line.split(" ||| ") for line in stream]
+    wanted = phrases_of(["the cat sees a dog", "[big]"], longest=3)
+    assert ("cat", "sees", "a") in wanted and ("the", "cat", "sees", "a") not in wanted
+    expected = set()
+    for source, target, _, _, counts, *_ in rows:
+        target_count, _, count = map(int, counts.split())
+        if tuple(source.split()) in wanted:
+            expected.add((tuple(source.split()), tuple(target.split()), target_count, count))
+    found = list(count_phrases(text, shifted, wanted))
+    assert len(found) == len(set(found)) > 20
+    assert set(found) <= expected
+    full = {source for source, *_ in expected if sum(own[0] == source for own in expected) <= 20}
+    assert {own for own in expected if own[0] in full} == {own for own in found if own[0] in full}
 
 
 @pytest.mark.parametrize("system", ["fast_align", "eflomal", "weft-default"])
 def test_each_aligner_links_the_toy_language(system: str) -> None:
-    package, link = bleu.LINKERS[system]
+    package, link = LINKERS[system]
     pytest.importorskip({"sil-thot": "thot"}.get(package, package))
     text = Bitext.of(toy_pairs(400, seed=7))
     found, right = list(link(text)), list(diagonal(text))
@@ -264,13 +305,13 @@ def stand_in(directory: Path) -> Path:
 
 @pytest.mark.skipif(os.name == "nt", reason="the stand-in is a script with a #! line")
 def test_moses_is_called_as_it_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(bleu.LINKERS, "fast_align", ("weft", diagonal))
+    monkeypatch.setitem(LINKERS, "fast_align", ("weft", diagonal))
     moses = tmp_path / "moses"
     log = stand_in(moses)
     arguments = ["--data", str(write_data(tmp_path / "data")), "--runs", "2", "--systems", "fast_align"]
     arguments += ["--moses", str(moses), "--threads", "3", "--cache", str(tmp_path / "cache")]
-    assert bleu.main([*arguments, "-o", str(tmp_path / "report")]) == 0
-    report = json.loads((tmp_path / "report.json").read_text())
+    assert bleu.main([*arguments, "--output", str(tmp_path)]) == 0
+    report = json.loads((tmp_path / "bleu.json").read_text())
     assert report["systems"][0]["bleu"] == [pytest.approx(100.0)] * 2
     calls = [json.loads(line) for line in log.read_text().splitlines()]
     assert [name for name, _ in calls] == ["lmplz", "mert-moses.pl", "moses", "mert-moses.pl", "moses"]

@@ -1,0 +1,70 @@
+"""P, R, F1 and AER of the default recipe and of peers: each direction by itself, and symmetrised.
+
+The default recipe symmetrises by itself; peers by every heuristic, and a table shows the best on test: the
+choice favours them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from cells import Cells, Unchanged
+from corpora import DATA, Row, Sample, gold_of, part_of, write_sample
+from peers import DIRECTIONS, figures, run, system_key
+from weft.aligner import Aligner
+from weft.alignment import Alignment
+from weft.evaluation import evaluate
+from weft.posterior import Decoding
+from weft.text import Bitext
+
+
+def weft_links(sample: Sample, seed: int) -> dict[str, list[Alignment]]:
+    """Train the default recipe, and align test and dev in each way; links depend on model and pair alone."""
+    text = Bitext(*sample.files)
+    aligner = Aligner(seed=seed, threads=1).fit(text)
+    pairs = list(islice(text, sample.parts["train"].start))
+    ways = {name: Decoding(direction=name) for name in DIRECTIONS} | {"default": Decoding()}
+    return {name: list(aligner.align(pairs, decoding=own)) for name, own in ways.items()}
+
+
+class Directions:
+    """Measure systems other than the paper's recipe, and keep each result."""
+
+    def __init__(self, cells: Cells) -> None:
+        self.cells = cells
+
+    def key(self, system: str, row: Row, seed: int) -> dict[str, Any]:
+        """Give all that a result depends on."""
+        files = (DATA / row.text).glob("[dt]*.*")
+        sizes = {path.name: path.stat().st_size for path in files if ".pos" not in path.name}
+        own = {"system": system, "text": row.text, "pairs": row.pairs, "seed": seed, "files": sizes}
+        return {"what": "directions", **own, **system_key(system)}
+
+    def has(self, system: str, row: Row, seed: int) -> bool:
+        """Tell whether a result is kept."""
+        return self.key(system, row, seed) in self.cells
+
+    def get(self, system: str, row: Row, seed: int) -> dict[str, Any]:
+        """Give the result that is kept, or measure it and keep it."""
+        return self.cells.get(self.key(system, row, seed), lambda: _measure(system, row, seed))
+
+
+def _measure(system: str, row: Row, seed: int) -> dict[str, Any]:
+    code = Unchanged()
+    with tempfile.TemporaryDirectory() as name:
+        sample = write_sample(row, Path(name) / "text")
+        if system == "weft":
+            links = weft_links(sample, seed)
+            code.check()
+        else:
+            found = run(system, sample, Path(name) / "links", seed=seed)
+            links = found.directions | found.links
+    gold = gold_of(row.text, "test")
+    scores = {way: figures(evaluate(part_of(own, sample, "test"), gold)) for way, own in links.items()}
+    results: dict[str, Any] = {way: scores.pop(way) for way in DIRECTIONS}
+    best = min(scores, key=lambda way: scores[way]["aer"])
+    results["symmetrized"] = {"heuristic": best, **scores[best]}
+    return {"results": results, "heuristics": scores, "all_pairs": sample.pairs}

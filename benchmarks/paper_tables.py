@@ -1,0 +1,158 @@
+"""Tables and figures of benchmarks/paper.py, from its JSON: what was measured beside what was published.
+
+A cell that was not run is shown as such.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cells import fill_block, table, write_text
+from corpora import ROOT, Row
+from published import BASELINE, LANGUAGES, ROWS
+
+FIGURES = ("precision", "recall", "f1", "aer")
+NOT_RUN = "not run"
+NAMES = {"weft": "weft, default recipe", "hmm": "HMM (sil-thot)", "fast_align": "fast_align (sil-thot)"}
+TITLES = {
+    "aggregations": "Test AER by aggregation",
+    "features": "Test AER by features",
+    "french": "Test AER of systems on English-French",
+    "romanian": "Test AER of systems on Romanian-English",
+    "czech": "Test AER of systems on English-Czech",
+}
+
+
+def row_of(
+    row: Row, system: str, runs: Sequence[dict[str, Any]], published: Sequence[Sequence[float]] | None
+) -> dict[str, Any]:
+    """Sum up the runs of one cell: the mean and the spread of each figure, and the heuristics chosen."""
+    own: dict[str, Any] = {
+        "text": row.text,
+        "pairs": row.pairs,
+        "system": system,
+        "kind": "system" if published is None else "paper",
+        "runs": len(runs),
+        "dates": sorted({run["date"] for run in runs if "date" in run}),
+        "published": None if published is None else dict(zip(ROWS, map(list, published), strict=True)),
+        "results": None,
+    }
+    if runs:
+        own["results"] = {name: _summary([run["results"][name] for run in runs]) for name in ROWS}
+        own["results"]["symmetrized"]["heuristics"] = Counter(
+            run["results"]["symmetrized"]["heuristic"] for run in runs
+        )
+    return own
+
+
+def _summary(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        name: {
+            "mean": round(statistics.mean(own[name] for own in results), 3),
+            "spread": round(statistics.stdev(own[name] for own in results), 3) if len(results) > 1 else None,
+        }
+        for name in FIGURES
+    }
+
+
+def _shown(row: dict[str, Any], way: str, figure: str) -> str:
+    if row["results"] is None:
+        return NOT_RUN if figure == "aer" else ""
+    own = row["results"][way][figure]
+    spread = "" if own["spread"] is None or figure != "aer" else f" ± {own['spread']:.1f}"
+    return f"{own['mean']:.1f}{spread}"
+
+
+def _name(row: dict[str, Any]) -> str:
+    system = str(row["system"])
+    return system if row["kind"] == "paper" else NAMES.get(system, system)
+
+
+def _size(row: dict[str, Any]) -> str:
+    return "all" if row["pairs"] is None else f"{row['pairs']:,}"
+
+
+def _ways(text: str) -> list[str]:
+    one, other = text.split("-")
+    return [f"{one} → {other}", f"{other} → {one}", "symmetrised"]
+
+
+def error_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Lay out AER by direction of the cells of one text: tables 1 and 2."""
+    text = rows[0]["text"]
+    head = [text, "pairs", *(name for way in _ways(text) for name in (way, "paper"))]
+    lines = []
+    for row in rows:
+        cells = []
+        for way in ROWS:
+            said = "" if row["published"] is None else f"{row['published'][way][-1]:.1f}"
+            cells += [_shown(row, way, "aer"), said]
+        lines.append([_name(row), _size(row), *cells])
+    return table(head, lines)
+
+
+def full_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Lay out P, R, F1 and AER of the cells of one text, direction by direction: tables 3 to 5."""
+    text = rows[0]["text"]
+    head = ["", "system", "pairs", "P", "R", "F1", "AER", "paper's P", "R", "F1", "AER"]
+    lines = []
+    for number, (way, title) in enumerate(zip(ROWS, _ways(text), strict=True)):
+        baseline = [f"{figure:.1f}" for figure in LANGUAGES[text][BASELINE][number]]
+        lines.append([f"**{title}**", BASELINE, "", *[""] * 4, *baseline])
+        for row in rows:
+            printed = (
+                [""] * 4 if row["published"] is None else [f"{own:.1f}" for own in row["published"][way]]
+            )
+            lines.append(
+                ["", _name(row), _size(row), *(_shown(row, way, name) for name in FIGURES), *printed]
+            )
+    return table(head, lines)
+
+
+def stands_on(results: dict[str, Any]) -> str:
+    """Say in sentences what a table stands on."""
+    rows = results["rows"]
+    dates = sorted({date for row in rows for date in row["dates"]})
+    measured = (
+        f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))}" if dates else "Nothing measured"
+    )
+    versions = ", ".join(f"{name} {number}" for name, number in results["about"]["versions"].items())
+    settings = " ".join(results["settings"])
+    said = f" Set for every cell of the paper's recipe: `{settings}`." if settings else ""
+    chosen = {
+        f"{row['text']}, {_name(row)}, {_size(row)}: {'/'.join(row['results']['symmetrized']['heuristics'])}"
+        for row in rows
+        if row["results"] is not None and row["system"] != "weft"
+    }
+    heuristics = f"\n\nSymmetrised by: {'; '.join(sorted(chosen))}." if chosen else ""
+    seeds = max((row["runs"] for row in rows), default=0)
+    spread = "the mean ± standard deviation over seeds" if seeds > 1 else "one seed"
+    return f"{measured}, {spread}; {versions}.{said}{heuristics}"
+
+
+def markdown(results: dict[str, Any]) -> str:
+    """Write the table of each text, and what it stands on."""
+    lay_out = error_table if results["table"] in ("aggregations", "features") else full_table
+    texts = dict.fromkeys(row["text"] for row in results["rows"])
+    tables = [lay_out([row for row in results["rows"] if row["text"] == text]) for text in texts]
+    return "\n\n".join([*tables, stands_on(results)]) + "\n"
+
+
+def publish(path: Path, *, docs: bool) -> None:
+    """Make the Markdown and, on demand, the block and the figure of docs/results.md from the JSON."""
+    results = json.loads(path.read_text(encoding="utf-8"))
+    text = markdown(results)
+    write_text(path.with_suffix(".md"), text)
+    print(text)
+    if docs:
+        from drawing import draw_cells
+
+        picture = f"{path.stem}.svg"
+        draw_cells(results["rows"], ROOT / "docs" / picture)
+        figure = f"![{TITLES[results['table']]}]({picture})"
+        fill_block(ROOT / "docs" / "results.md", path.stem, f"{text}\n{figure}")

@@ -1,0 +1,229 @@
+"""A phrase-based system from links: text, tables, language model, tuning and translation, step by step.
+
+Every step is a directory under a key of all that it depends on, so that what was stopped
+goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from cells import say, source_hash, write_json
+from mert import tune
+from moses_system import Moses
+from smt_links import LINKERS
+from weft.alignment import Alignment
+from weft.dialects import read_alignments, write_alignments
+from weft.phrases import escape, write_phrase_tables
+from weft.text import Bitext
+
+LONGEST, RATIO = 80, 9  # what Moses' clean-corpus-n.perl keeps
+LANGUAGES = ("en", "fr")
+
+
+class Steps:
+    """Keep the directory that each step makes under a key of what it depends on."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def step(self, name: str, depends: dict[str, Any], make: Callable[[Path], None]) -> Path:
+        """Give the directory of a step, made now if it is not there; it appears whole or not at all."""
+        key = hashlib.sha256(json.dumps(depends, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        path = self._directory / f"{name}-{key}"
+        if path.exists():
+            return path
+        with self._new(path) as partial:
+            began = time.process_time()
+            say(f"{name} …")
+            make(partial)
+            seconds = round(time.process_time() - began, 1)
+            say(f"{name}: {seconds:,.0f} s of CPU time")
+            about = json.dumps({**depends, "cpu_seconds": seconds}, indent=1, default=str)
+            (partial / "step.json").write_text(about, encoding="utf-8")
+        return path
+
+    @contextmanager
+    def _new(self, path: Path) -> Iterator[Path]:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=self._directory))
+        try:
+            yield partial
+            os.replace(partial, path)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+
+def prepare_training(data: Path, pairs: int, output: Path) -> None:
+    """Write the first training pairs that are not too long, lower-cased, with Moses' escapes."""
+    with (
+        lzma.open(data / "train.en.xz", "rt", encoding="utf-8", newline="\n") as source,
+        lzma.open(data / "train.fr.xz", "rt", encoding="utf-8", newline="\n") as target,
+        open(output / "train.en", "w", encoding="utf-8", newline="\n") as first,
+        open(output / "train.fr", "w", encoding="utf-8", newline="\n") as second,
+    ):
+        lines = islice(zip(source, target, strict=True), pairs)
+        for s, t in filter(_fits, ((_escaped(s), _escaped(t)) for s, t in lines)):
+            first.write(s + "\n")
+            second.write(t + "\n")
+
+
+def prepare_held(data: Path, tuning: int | None, testing: int | None, output: Path) -> None:
+    """Write the first sentences of mt-tune and mt-test, lower-cased, with Moses' escapes."""
+    for part, limit in (("mt-tune", tuning), ("mt-test", testing)):
+        for language in LANGUAGES:
+            lines = read_lines(data / f"{part}.{language}")[:limit]
+            text = "".join(_escaped(line) + "\n" for line in lines)
+            (output / f"{part}.{language}").write_text(text, encoding="utf-8", newline="\n")
+
+
+def _escaped(line: str) -> str:
+    return " ".join(escape(word) for word in line.lower().split())
+
+
+def _fits(pair: tuple[str, str]) -> bool:
+    short, long = sorted(len(side.split()) for side in pair)
+    return short > 0 and long <= LONGEST and long <= RATIO * short
+
+
+def read_lines(path: Path) -> list[str]:
+    """Read the lines of a text."""
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Hold what all systems share."""
+
+    steps: Steps
+    training: Path  # directories of text
+    held: Path
+    rounds: int
+    moses: Moses | None = None
+
+    @property
+    def bitext(self) -> Bitext:
+        """Open the training text."""
+        return Bitext(*(self.training / f"train.{language}" for language in LANGUAGES))
+
+    def lines(self, part: str) -> tuple[list[str], list[str]]:
+        """Read both sides of mt-tune or mt-test."""
+        source, target = (read_lines(self.held / f"{part}.{language}") for language in LANGUAGES)
+        return source, target
+
+    def links(self, name: str) -> Path:
+        """Align the training text."""
+        package, link = LINKERS[name]
+
+        def make(directory: Path) -> None:
+            with open(directory / "links", "w", encoding="utf-8", newline="\n") as stream:
+                write_alignments(stream, link(self.bitext))
+
+        depends = {"text": self.training.name, "system": name, "version": version(package)}
+        if name == "weft-default":
+            depends["source"] = source_hash()
+        return self.steps.step(f"links-{name}", depends, make) / "links"
+
+    def tables(self, links: Path) -> Path:
+        """Extract and score phrases, in Moses' formats."""
+
+        def make(directory: Path) -> None:
+            say(str(write_phrase_tables(self.bitext, _Walk(links), directory / "model")))
+
+        depends = {"links": links.parent.name, "version": version("weft")}
+        return self.steps.step("phrases", depends, make) / "model"
+
+    def language_model(self) -> Path:
+        """Train the language model of the target side, the same for all systems."""
+        text = self.training / "train.fr"
+
+        def make(directory: Path) -> None:
+            if self.moses is not None:
+                self.moses.train_language_model(text, directory / "lm.arpa")
+                return
+            from thot_system import tune_language_model, write_language_model
+
+            write_language_model((line.split() for line in read_lines(text)), directory / "lm")
+            held = [line.split() for line in self.lines("mt-tune")[1]]
+            say(f"language model: perplexity {tune_language_model(directory / 'lm', held):.1f} on mt-tune")
+
+        kind = "thot" if self.moses is None else f"kenlm of {self.moses.directory}, order {self.moses.order}"
+        depends = {"text": self.training.name, "held": self.held.name, "kind": kind}
+        made = self.steps.step("language-model", depends, make)
+        return made / ("lm" if self.moses is None else "lm.arpa")
+
+    def translation(self, links: Path, seed: int) -> Path:
+        """Tune with a seed and translate; the directory holds `output` and `tuning.json`."""
+        run = self._thot_run if self.moses is None else self._moses_run
+        return run(links, self.language_model(), seed)
+
+    def _thot_run(self, links: Path, language_model: Path, seed: int) -> Path:
+        import thot_system
+
+        source, reference = self.lines("mt-tune")
+        test = self.lines("mt-test")[0]
+
+        def make_model(directory: Path) -> None:
+            wanted = thot_system.phrases_of([*source, *test])
+            thot_system.write_translation_model(self.bitext, _Walk(links), wanted, directory / "tm")
+
+        depends = {"links": links.parent.name, "held": self.held.name, "version": version("sil-thot")}
+        model = self.steps.step("thot-model", depends, make_model) / "tm"
+
+        def make(directory: Path) -> None:
+            system = thot_system.ThotSystem(model, language_model)
+            weights, history = tune(
+                lambda weights: system.candidates(source, weights),
+                [line.split() for line in reference],
+                thot_system.START,
+                fixed=thot_system.FIXED,
+                rounds=self.rounds,
+                seed=seed,
+            )
+            write_json(directory / "tuning.json", {"weights": weights.tolist(), "bleu": history})
+            lines = system.translate(test, weights)
+            (directory / "output").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+        shared = {"model": model.parent.name, "language_model": language_model.parent.name, "seed": seed}
+        search = {"search": thot_system.SEARCH._asdict(), "start": thot_system.START, "rounds": self.rounds}
+        return self.steps.step("thot-run", {**shared, **search}, make)
+
+    def _moses_run(self, links: Path, language_model: Path, seed: int) -> Path:
+        moses, tables = self.moses, self.tables(links)
+        assert moses is not None
+
+        def make(directory: Path) -> None:
+            moses.configure(tables, language_model, directory / "start.ini")
+            source, reference = (self.held / f"mt-tune.{language}" for language in LANGUAGES)
+            tuned = moses.tune(directory / "start.ini", source, reference, directory / "mert", seed=seed)
+            write_json(directory / "tuning.json", {"ini": tuned.read_text(encoding="utf-8")})
+            moses.translate(tuned, self.held / "mt-test.en", directory / "output")
+
+        shared = {"tables": tables.parent.name, "language_model": language_model.parent.name, "seed": seed}
+        return self.steps.step(
+            "moses-run", {**shared, "moses": moses.directory, "held": self.held.name}, make
+        )
+
+
+class _Walk:
+    """Walk a file of links as often as wanted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __iter__(self) -> Iterator[Alignment]:
+        return read_alignments(self._path, "pharaoh")

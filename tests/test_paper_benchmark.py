@@ -1,0 +1,167 @@
+"""The benchmark of the paper's tables: its cells, what is kept, and how it shows what was not run."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import corpora
+import directions
+import paper
+import paper_tables
+import peers
+import published
+from corpora import Row
+from measuring import Cost
+from weft.alignment import Alignment
+from weft.sample import SamplePair, generate, natural
+
+SMALL = [
+    "--set=training.word_epochs=1",
+    "--set=training.epochs=0",
+    "--set=model.target_k1=1",
+    "--set=model.target_k2=1",
+    "--set=decoding.sentences=5",
+    "--set=decoding.negatives=2",
+]
+
+
+def _gold(pair: SamplePair) -> str:
+    return " ".join(f"{s}-{t}" for s, t in sorted(pair.gold.sure))
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Lay out some of the embedded sample, with tags, as the directory that benchmarks read."""
+    directory = tmp_path / "data" / "en-fr"
+    directory.mkdir(parents=True)
+    held = natural()
+    for part, pairs in (("test", held[:20]), ("dev", held[20:30]), ("train", list(generate(40)))):
+        for language, side in (("en", "source"), ("fr", "target")):
+            lines = [getattr(pair, side) for pair in pairs]
+            for end, text in (
+                ("", "".join(" ".join(words) + "\n" for words in lines)),
+                (".pos", "".join(" ".join("X" for _ in words) + "\n" for words in lines)),
+            ):
+                name = f"{part}.{language}{end}"
+                if part == "train":
+                    (directory / f"{name}.xz").write_bytes(lzma.compress(text.encode()))
+                else:
+                    (directory / name).write_bytes(text.encode())
+        if part != "train":
+            text = "".join(_gold(pair) + "\n" for pair in pairs)
+            (directory / f"{part}.gold").write_bytes(text.encode())
+    for module in (corpora, directions, paper):
+        monkeypatch.setattr(module, "DATA", tmp_path / "data")
+    return tmp_path / "data"
+
+
+def test_every_published_cell_has_a_configuration_of_its_own() -> None:
+    for name, make in paper.TABLES.items():
+        cells = make()
+        texts = {cell.text for cell in cells}
+        for text in texts:
+            own = [cell for cell in cells if cell.text == text]
+            assert len({cell.settings for cell in own}) == len(own)
+        for cell in cells:
+            assert len(cell.published) == 3
+            assert {len(figures) for figures in cell.published} == {
+                1 if name in ("aggregations", "features") else 4
+            }
+    assert sum(len(make()) for make in paper.TABLES.values()) == 9 + 12 + 2 + 2 + 3
+
+
+def test_published_figures_agree_with_one_another() -> None:
+    """F1 follows from P and R, up to rounding; on ro-en, all of whose links are sure, AER follows from F1."""
+    wrong = []
+    for text, systems in published.LANGUAGES.items():
+        for system, rows in systems.items():
+            for way, (p, r, f1, aer) in zip(published.ROWS, rows, strict=True):
+                if abs(2 * p * r / (p + r) - f1) > 0.15:
+                    wrong.append((text, system, way))
+                if text == "ro-en":
+                    assert aer == pytest.approx(100 - f1, abs=0.31)
+    assert wrong == [("en-cs", "single", "symmetrized")]  # so it is printed
+
+
+def test_cells_are_run_kept_and_shown(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+
+    def stand_in(system: str, sample: corpora.Sample, *_: Any, seed: int) -> peers.Run:
+        ran.append(f"{system} {seed}")
+        links = [corpora.gold_of("en-fr", part) for part in ("test", "dev")]
+        right = [Alignment.of(sorted(gold.sure)) for part in links for gold in part]
+        none = [Alignment()] * len(right)
+        return peers.Run(
+            Cost(1.0, 1.0, 1.0), {"union": none, "grow": right}, {"forward": right, "backward": none}
+        )
+
+    monkeypatch.setattr(directions, "run", stand_in)
+    places = ["--output", str(tmp_path / "results"), "--cache", str(tmp_path / "cache")]
+    order = ["aggregations", "--text", "en-fr", "--pairs", "40", "--seeds", "2", *SMALL, *places]
+    order += ["--systems", "eflomal", "hmm", "--system-pairs", "30", "all"]
+    paper.main([*order, "--kept"])
+    assert ran == [] and capsys.readouterr().out.count("not run") == 3 * (3 + 2 * 2)
+    paper.main(order)
+    said = capsys.readouterr()
+    assert ran == ["eflomal 1", "eflomal 2", "hmm 1"] * 2
+    assert "not run" not in said.out
+    assert "| eflomal | 30 | 0.0 ± 0.0 |  | 100.0 ± 0.0 |  | 0.0 ± 0.0 |  |" in said.out
+    assert "| HMM (sil-thot) | all | 0.0 |  | 100.0 |  | 0.0 |  |" in said.out
+    assert "minutes left" in said.err
+    results = json.loads((tmp_path / "results" / "paper-aggregations.json").read_text(encoding="utf-8"))
+    lse = next(row for row in results["rows"] if row["system"] == "lse")
+    assert lse["runs"] == 2 and lse["published"]["symmetrized"] == [12.8]
+    assert 0 < lse["results"]["forward"]["aer"]["mean"] <= 100
+    monkeypatch.setattr(paper, "run_cell", lambda *_: pytest.fail("what is kept was made again"))
+    paper.main(order)
+    assert len(ran) == 6
+    assert capsys.readouterr().out == said.out
+
+
+def test_the_default_recipe_is_measured_by_direction(data: Path) -> None:
+    result = directions._measure("weft", Row("en-fr", 40), 1)
+    assert set(result["results"]) == set(published.ROWS)
+    assert result["results"]["symmetrized"]["heuristic"] == "default"
+    assert all(0 <= own["aer"] < 100 for own in result["results"].values())
+    assert result["all_pairs"] == 70
+
+
+def _row(system: str, kind: str, aer: float | None) -> dict[str, Any]:
+    by = {"precision": 90.0, "recall": 80.0, "f1": 84.7}
+    ways = {name: {**by, "aer": aer, "heuristic": "grow"} for name in published.ROWS}
+    figures = published.LANGUAGES["en-cs"].get(system) if kind == "paper" else None
+    runs = [] if aer is None else [{"results": ways, "date": "2026-01-02"}]
+    return paper_tables.row_of(Row("en-cs", 20_000), system, runs, figures)
+
+
+def test_full_tables_have_every_figure_and_the_papers_baseline() -> None:
+    rows = [_row("single", "paper", None), _row("weft", "system", 10.0)]
+    about = {"versions": {"weft": "1"}}
+    results = {"about": about, "table": "czech", "settings": ["a.b=1"], "rows": rows}
+    text = paper_tables.markdown(results)
+    assert "| **en → cs** | fast_align of the paper |  |  |  |  |  | 68.4 | 73.3 | 70.7 | 26.6 |" in text
+    assert "|  | single | 20,000 |  |  |  | not run | 72.0 | 74.3 | 73.1 | 24.6 |" in text
+    assert "|  | weft, default recipe | 20,000 | 90.0 | 80.0 | 84.7 | 10.0 |  |  |  |  |" in text
+    assert "Measured 2026-01-02, one seed; weft 1. Set for every cell of the paper's recipe: `a.b=1`." in text
+
+
+def test_a_cell_that_was_not_run_is_drawn_as_such(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from drawing import draw_cells
+
+    draw_cells([_row("single", "paper", None), _row("weft", "system", 10.0)], tmp_path / "cells.svg")
+    picture = (tmp_path / "cells.svg").read_text(encoding="utf-8")
+    assert picture.count("not run") == 1 and "weft 20k" in picture and "en-cs" in picture
+
+
+def test_the_page_has_a_block_for_every_table() -> None:
+    page = (corpora.ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    for name in ("bleu", *(f"paper-{table}" for table in paper.TABLES)):
+        assert page.count(f"<!-- {name} -->") == page.count(f"<!-- /{name} -->") == 1
