@@ -7,8 +7,10 @@ are weights for what the decoder may say.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numba
@@ -51,6 +53,17 @@ def bleu(totals: Floats) -> Floats:
         brevity = np.minimum(0.0, 1.0 - totals[..., -1] / totals[..., -2])
         score = np.exp(logs + brevity)
     return np.where(np.isfinite(score), score, 0.0)
+
+
+def write_candidates(path: Path, lists: Sequence[Sequence[Candidate]]) -> None:
+    """Write n-best lists as JSON."""
+    path.write_text(json.dumps(lists, ensure_ascii=False), encoding="utf-8")
+
+
+def read_candidates(path: Path) -> list[list[Candidate]]:
+    """Read n-best lists that `write_candidates` wrote."""
+    lists = json.loads(path.read_text(encoding="utf-8"))
+    return [[Candidate(tuple(words), tuple(features)) for words, features in own] for own in lists]
 
 
 class Pool:
@@ -97,14 +110,16 @@ def tune(
     references: Sequence[Sequence[str]],
     start: Sequence[float],
     *,
+    first: Sequence[Sequence[Candidate]] | None = None,
     fixed: Sequence[int] = (),
     rounds: int = 10,
     seed: int = 1,
 ) -> tuple[Floats, list[float]]:
     """Search the weights whose translations have the best BLEU; return them, and the BLEU of each round.
 
-    Weights at `fixed` places keep their value. Each round decodes with weights chosen on the lists so far;
-    of all weights that were decoded with, the best are kept. Stops when nothing new comes.
+    `first` may give the lists of the first weights. Weights at `fixed` places keep their value. Each round
+    decodes with weights chosen on the lists so far; of all weights that were decoded with, the best are kept.
+    Stops when nothing new comes.
     """
     generator = np.random.default_rng(seed)
     weights = np.array(start, dtype=np.float64)
@@ -113,12 +128,13 @@ def tune(
     pool = Pool(references)
     tried: list[tuple[float, Floats]] = []
     while True:
-        lists = decode(weights)
+        lists = first if first is not None and not tried else decode(weights)
         tried.append((_first_best(lists, references), weights))
         if pool.add(lists) == 0 or len(tried) > rounds:
             break
         starts = [weights, *(weights_like(weights, free, generator) for _ in range(RESTARTS))]
-        found = [optimize(pool.lists(), first, free, generator) for first in starts]
+        gathered = pool.lists()
+        found = [optimize(gathered, one, free, generator) for one in starts]
         weights = max(found, key=lambda result: result[1])[0]
         # Only ratios matter: one scale keeps the decoder's pruning comparable from round to round.
         weights[free] *= scale / np.abs(weights[free]).sum()

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from cells import say, source_hash, write_json
-from mert import tune
+from mert import read_candidates, tune, write_candidates
 from moses_system import Moses
 from smt_links import LINKERS
 from weft.alignment import Alignment
@@ -184,12 +184,26 @@ class Experiment:
         depends = {"links": links.parent.name, "held": self.held.name, "version": version("sil-thot")}
         model = self.steps.step("thot-model", depends, make_model) / "tm"
 
+        shared = {
+            "model": model.parent.name,
+            "language_model": language_model.parent.name,
+            "search": thot_system.SEARCH._asdict(),
+            "start": thot_system.START,
+        }
+
+        def make_first(directory: Path) -> None:
+            system = thot_system.ThotSystem(model, language_model)
+            write_candidates(directory / "lists.json", system.candidates(source, thot_system.START))
+
+        first = self.steps.step("thot-lists", shared, make_first)  # the same for every seed
+
         def make(directory: Path) -> None:
             system = thot_system.ThotSystem(model, language_model)
             weights, history = tune(
                 lambda weights: system.candidates(source, weights),
                 [line.split() for line in reference],
                 thot_system.START,
+                first=read_candidates(first / "lists.json"),
                 fixed=thot_system.FIXED,
                 rounds=self.rounds,
                 seed=seed,
@@ -198,9 +212,7 @@ class Experiment:
             lines = system.translate(test, weights)
             (directory / "output").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
-        shared = {"model": model.parent.name, "language_model": language_model.parent.name, "seed": seed}
-        search = {"search": thot_system.SEARCH._asdict(), "start": thot_system.START, "rounds": self.rounds}
-        return self.steps.step("thot-run", {**shared, **search}, make)
+        return self.steps.step("thot-run", {**shared, "rounds": self.rounds, "seed": seed}, make)
 
     def _moses_run(self, links: Path, language_model: Path, seed: int) -> Path:
         moses, tables = self.moses, self.tables(links)
