@@ -21,7 +21,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cells import CACHE, RESULTS, fill_block, say, surroundings, table, with_progress, write_json, write_text
 from corpora import DATA, ROOT
@@ -29,6 +29,8 @@ from moses_system import Moses
 from smt import Experiment, Steps, prepare_held, prepare_training, read_lines
 from smt_links import LINKERS
 from weft.phrases import unescape
+
+SENTENCE = 0.06  # seconds that the decoder takes for one, about
 
 
 def score(outputs: Sequence[Sequence[str]], references: Sequence[str]) -> tuple[list[float], str]:
@@ -64,14 +66,25 @@ def system_result(name: str, directories: Sequence[Path], references: Sequence[s
     }
 
 
+class Run(NamedTuple):
+    """Name one run of a system."""
+
+    system: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.system}, run {self.seed}"
+
+
 def measure(experiment: Experiment, systems: Sequence[str], runs: int) -> list[dict[str, Any]]:
     """Train, tune, translate and score all systems."""
     links = {name: experiment.links(name) for name in systems}
-    jobs = [(name, seed) for seed in range(1, runs + 1) for name in systems]
+    jobs = [Run(name, seed) for seed in range(1, runs + 1) for name in systems]
     found: dict[str, list[Path]] = {name: [] for name in systems}
-    for name, seed in with_progress(jobs, [1.0] * len(jobs)):
+    tuned, references = (experiment.lines(part)[1] for part in ("mt-tune", "mt-test"))
+    seconds = SENTENCE * (experiment.rounds * len(tuned) + len(references))
+    for name, seed in with_progress(jobs, [seconds] * len(jobs)):
         found[name].append(experiment.translation(links[name], seed))
-    references = experiment.lines("mt-test")[1]
     return [system_result(name, directories, references) for name, directories in found.items()]
 
 

@@ -2,6 +2,7 @@
 
     python benchmarks/paper.py aggregations|features|french|romanian|czech|all [--pairs 20000] [--seeds 1] …
     python benchmarks/paper.py all --kept --docs    runs nothing: docs/results.md from what is kept
+    python benchmarks/paper.py all --kept paper     runs the default recipe and the peers alone
 
     aggregations   table 1: max, sum and LSE           features   table 2: words, + POS, + diag, + POS + diag
     french, romanian, czech   tables 3 to 5: single model, + characters (Czech), + an ensemble of four
@@ -254,14 +255,12 @@ def results_of(table: str, args: argparse.Namespace) -> dict[str, Any]:
             return others.has(job.system, job.row, job.seed)
         return kept.path(job.cell, args.pairs, job.seed).exists()
 
-    if args.kept:
-        runs = iter([job for job in jobs if is_kept(job)])
-    else:
-        runs = with_progress(jobs, [0 if is_kept(job) else seconds(job) for job in jobs])
+    idle = {None: (), "paper": ("paper",), "all": ("paper", *SYSTEMS)}[args.kept]
+    todo = [job for job in jobs if job.system not in idle or is_kept(job)]
     found: dict[tuple[Cell | None, str, Row], list[dict[str, Any]]] = {
         (job.cell, job.system, job.row): [] for job in jobs
     }
-    for job in runs:
+    for job in with_progress(todo, [0 if is_kept(job) else seconds(job) for job in todo]):
         own = (
             others.get(job.system, job.row, job.seed)
             if job.cell is None
@@ -288,7 +287,8 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--text", choices=TEXTS, help="only the cells of this text")
     add("--systems", nargs="*", choices=SYSTEMS, default=SYSTEMS, help="beside the paper's recipe (all)")
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="settings")
-    add("--kept", action="store_true", help="run nothing: cells that are not kept are shown as not run")
+    kept = "run nothing, or nothing of the paper's recipe: what is not kept is shown as not run"
+    add("--kept", nargs="?", const="all", choices=("all", "paper"), help=kept)
     add("--output", type=Path, default=RESULTS, metavar="DIR", help="benchmarks/results")
     add("--cache", type=Path, default=CACHE, metavar="DIR", help="benchmarks/cache")
     add("--docs", action="store_true", help="also fill docs/results.md, draw the figures")

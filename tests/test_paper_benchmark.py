@@ -108,6 +108,8 @@ def test_cells_are_run_kept_and_shown(
     order += ["--systems", "eflomal", "hmm", "--system-pairs", "30", "all"]
     paper.main([*order, "--kept"])
     assert ran == [] and capsys.readouterr().out.count("not run") == 3 * (3 + 2 * 2)
+    paper.main([*order, "--kept", "paper"])
+    assert len(ran) == 6 and capsys.readouterr().out.count("not run") == 3 * 3
     paper.main(order)
     said = capsys.readouterr()
     assert ran == ["eflomal 1", "eflomal 2", "hmm 1"] * 2
