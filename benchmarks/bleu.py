@@ -23,7 +23,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cells import CACHE, RESULTS, fill_block, say, surroundings, table, with_progress, write_json, write_text
+from cells import (
+    CACHE,
+    add_places,
+    fill_block,
+    say,
+    surroundings,
+    table,
+    with_progress,
+    write_json,
+    write_text,
+)
 from corpora import DATA, ROOT
 from moses_system import Moses
 from smt import Experiment, Steps, prepare_held, prepare_training, read_lines
@@ -163,10 +173,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--systems", nargs="+", choices=LINKERS, default=list(LINKERS), help="links (all)")
     add("--moses", type=Path, metavar="DIR", help="use this Moses installation")
     add("--threads", type=int, default=1, metavar="N", help="threads of Moses' decoder (%(default)s)")
-    add("--output", type=Path, default=RESULTS, metavar="DIR", help="benchmarks/results")
-    add("--cache", type=Path, default=CACHE / "bleu", metavar="DIR")
-    add("--docs", action="store_true", help="also fill docs/results.md, draw the figure")
-    add("--publish", action="store_true", help="no runs: table and figure from the JSON")
+    add_places(parser, cache=CACHE / "bleu", page="results.md")
     return parser.parse_args(argv)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import hashlib
 import json
@@ -88,6 +89,14 @@ class Cells:
         if not path.exists():
             write_json(path, {**key, **make(), "date": time.strftime("%Y-%m-%d")})
         return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def add_places(parser: argparse.ArgumentParser, *, cache: Path, page: str) -> None:
+    """Add the options that every benchmark has: where results are kept and written to, and the docs."""
+    parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="benchmarks/results")
+    parser.add_argument("--cache", type=Path, default=cache, metavar="DIR", help=f"{cache.relative_to(ROOT)}")
+    parser.add_argument("--docs", action="store_true", help=f"also fill docs/{page}, draw the figures")
+    parser.add_argument("--publish", action="store_true", help="no runs: tables and figures from the JSON")
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -28,7 +28,7 @@ from typing import Any
 
 import torch
 
-from cells import CACHE, RESULTS, Cells, say, surroundings, with_progress, write_json
+from cells import CACHE, Cells, add_places, say, surroundings, with_progress, write_json
 from corpora import DATA, Row, gold_of, lines
 from directions import Directions
 from paper_tables import publish, row_of
@@ -289,9 +289,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="settings")
     kept = "run nothing, or nothing of the paper's recipe: what is not kept is shown as not run"
     add("--kept", nargs="?", const="all", choices=("all", "paper"), help=kept)
-    add("--output", type=Path, default=RESULTS, metavar="DIR", help="benchmarks/results")
-    add("--cache", type=Path, default=CACHE, metavar="DIR", help="benchmarks/cache")
-    add("--docs", action="store_true", help="also fill docs/results.md, draw the figures")
+    add_places(parser, cache=CACHE, page="results.md")
     return parser.parse_args(argv)
 
 
@@ -301,8 +299,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     torch.set_num_threads(1)
     for table in TABLES if "all" in args.tables else args.tables:
         path = args.output / f"paper-{table}.json"
-        write_json(path, results_of(table, args))
-        say(f"{path} is written")
+        if not args.publish:
+            write_json(path, results_of(table, args))
+            say(f"{path} is written")
         publish(path, docs=args.docs)
 
 
