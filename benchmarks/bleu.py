@@ -139,7 +139,7 @@ def run(args: argparse.Namespace, moses: Moses | None) -> dict[str, Any]:
         "rounds": args.rounds,
         **{part: len(experiment.lines(f"mt-{part}")[0]) for part in sizes},
         "decoder": thot or f"Moses in {args.moses}, with KenLM of order {Moses.order}",
-        "about": surroundings(),
+        "about": surroundings("sil-thot", "sacrebleu"),
         "systems": measure(experiment, args.systems, args.runs),
     }
 

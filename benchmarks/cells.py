@@ -138,9 +138,9 @@ def installed_version(package: str) -> str:
         return "not installed"
 
 
-def surroundings() -> dict[str, Any]:
-    """Tell on what figures stand: versions, and how busy the machine was."""
-    names = ("weft", "numpy", "numba", "scipy", "eflomal")
+def surroundings(*packages: str) -> dict[str, Any]:
+    """Tell on what figures stand: versions, those of further packages too, and how busy the machine was."""
+    names = ("weft", "numpy", "numba", "scipy", "eflomal", *packages)
     return {
         "python": platform.python_version(),
         "architecture": platform.machine(),

@@ -271,7 +271,12 @@ def results_of(table: str, args: argparse.Namespace) -> dict[str, Any]:
         row_of(row, system if cell is None else cell.name, own, None if cell is None else cell.published)
         for (cell, system, row), own in found.items()
     ]
-    return {"about": surroundings(), "table": table, "settings": args.settings, "rows": rows}
+    return {
+        "about": surroundings("sil-thot", "torch"),
+        "table": table,
+        "settings": args.settings,
+        "rows": rows,
+    }
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
