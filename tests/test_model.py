@@ -47,11 +47,16 @@ def naive_window(encoder: Encoder, features: Tensor, centre: int, extra: Tensor 
     return torch.cat(spans) @ encoder.m2 + encoder.b2
 
 
+def looked_up(encoder: Encoder, sentences: Sentences) -> Tensor:
+    features, own = encoder.look_up(sentences)
+    return features[own]  # (sentences, pad + length + pad, features)
+
+
 def naive_scores(net: Network, source: Sentences, target: Sentences, pair: int) -> Tensor:
     """Score one pair with the distance looked up for every word of every window, as the paper has it."""
     lengths = int(source.lengths[pair]), int(target.lengths[pair])
     config = net.config
-    own, other = net.source.look_up(source)[pair], net.target.look_up(target)[pair]
+    own, other = looked_up(net.source, source)[pair], looked_up(net.target, target)[pair]
     rows = []
     for s in range(lengths[0]):
         row = []
@@ -94,6 +99,65 @@ def test_factored_scores_and_gradients_are_the_naive_ones(config: ModelConfig) -
         torch.autograd.grad(fast.sum(), parameters), torch.autograd.grad(slow.sum(), parameters), strict=True
     ):
         assert torch.allclose(one, two)
+
+
+def test_each_distinct_word_is_looked_up_once() -> None:
+    net = network(kernels(1, 1))
+    _, inventory, _, target = texts()
+    sentences = padded(target, np.arange(3))
+    features, own = net.target.look_up(sentences)
+    assert len(features) == 4 + 1 + 1  # w x y z, the empty places of short sentences, the padding word
+    assert net.target.tags is not None and net.target.characters is not None
+    assert sentences.tags is not None and inventory.classes is not None
+    for pair, tokens in enumerate(TARGET):
+        for t, word in enumerate(tokens):
+            row = features[own[pair, t + 2]]
+            letters = net.target.characters(torch.from_numpy(inventory.spell([word]).astype(np.int64)))[0]
+            tag = net.target.tags.weight[sentences.tags[pair, t]]
+            expected = torch.cat([net.target.words.weight[inventory.words.number(word)], tag, letters])
+            assert torch.equal(row, expected)
+    padding = torch.cat([net.target.words.weight[0], net.target.tags.weight[0], torch.zeros(2)])
+    assert torch.equal(features[-1], padding)
+    assert (own[:, :2] == len(features) - 1).all() and (own[:, -2:] == len(features) - 1).all()
+
+
+@pytest.mark.parametrize("diagonal", [True, False])
+@pytest.mark.parametrize("negatives", [1, 2])
+def test_single_words_scored_once_are_scored_right(diagonal: bool, negatives: int) -> None:
+    net = network(dataclasses.replace(kernels(1, 1, 1, 1), diagonal=diagonal))
+    _, _, source, target = texts()
+    random = np.random.default_rng(1)
+    batch = make_batch(source, target, np.arange(3), negatives=negatives, replacement_rate=0.0, random=random)
+    present, absent = net.encode_training(batch)
+    plain = net.scores(batch.source, present + absent)
+    once = net.training_scores(batch)
+    weight = torch.rand(plain.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    assert torch.allclose(once, plain)
+    gradients = [
+        torch.autograd.grad((scores * weight).sum(), list(net.parameters()), retain_graph=True)
+        for scores in (once, plain)
+    ]
+    for one, two in zip(*gradients, strict=True):
+        assert torch.allclose(one.to_dense(), two.to_dense())
+
+
+def test_gradients_are_those_of_small_differences() -> None:
+    net = network(kernels(1, 1))
+    _, _, source, target = texts()
+    random = np.random.default_rng(1)
+    batch = make_batch(source, target, np.arange(3), negatives=2, replacement_rate=1.0, random=random)
+    parameters = [net.target.m1, net.target.m2, net.source.m1, net.distance, net.target.words.weight]
+    total = net.training_scores(batch).square().sum()
+    for parameter, gradient in zip(parameters, torch.autograd.grad(total, parameters), strict=True):
+        for row in range(0, len(parameter), 2):
+            changed = []
+            for step in (1e-6, -1e-6):
+                with torch.no_grad():
+                    parameter[row, 1] += step
+                    changed.append(float(net.training_scores(batch).square().sum()))
+                    parameter[row, 1] -= step
+            slope = (changed[0] - changed[1]) / 2e-6
+            assert float(gradient.to_dense()[row, 1]) == pytest.approx(slope, rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize("config", [kernels(1, 1), kernels(3, 3)])

@@ -80,6 +80,17 @@ def padded(text: EncodedText, rows: Rows, device: str = "cpu") -> Sentences:
     return Sentences(tensor(take(text.words)), tensor(lengths), tags, forms, spelling)
 
 
+def distinct(sentences: Sentences) -> tuple[Tensor, Tensor]:
+    """Return a place of each distinct word, counted through the padded sentences; and each place's word."""
+    code = sentences.words
+    for feature in (sentences.tags, sentences.forms):
+        if feature is not None:
+            code = code * (int(feature.max()) + 1) + feature
+    codes, own = torch.unique(code, return_inverse=True)  # (words), (sentences, length)
+    places = torch.arange(own.numel(), device=own.device)
+    return own.new_empty(len(codes)).scatter_(0, own.flatten(), places), own
+
+
 def batch_rows(
     source: EncodedText, target: EncodedText, rows: Rows, size: int, *, random: np.random.Generator
 ) -> list[Rows]:

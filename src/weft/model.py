@@ -10,7 +10,8 @@ moves to the target's side:
     s(s, t) = Σ_p (M2_pᵀ net_e(t)) · tanh(A[s+p] + Σ_q D_q[bucket(s+p+q, t)])
 
 With k1 = 1 the tanh takes one value for each source word and bucket: it is computed for every bucket,
-multiplied with all target words at once, and the bucket picked afterwards.
+multiplied with all target words at once, and the bucket picked afterwards. Where both sides see single words,
+a batch is one product of its distinct source words and buckets with its distinct target words.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from weft.batches import Batch, Sentences
+from weft.batches import Batch, Sentences, distinct
 from weft.errors import UsageError
 from weft.features import PAD, Inventory
 from weft.initialization import FloatArray
@@ -104,45 +105,62 @@ class Encoder(nn.Module):
         self.m2 = nn.Parameter(torch.empty(k2 * config.hidden, config.output))
         self.b2 = nn.Parameter(torch.empty(config.output))
 
-    def look_up(self, sentences: Sentences) -> Tensor:
-        """Concatenate the features of each word, with padding words on both ends."""
-        pad = self.k1 // 2 + self.k2 // 2
-        ends = (pad, pad)
-        features = [self.words(F.pad(sentences.words, ends, value=PAD))]
+    def look_up(self, sentences: Sentences) -> tuple[Tensor, Tensor]:
+        """Concatenate the features of each distinct word, the padding word's last; and say which is where.
+
+        Sentences have padding words on both ends.
+        """
+        places, own = distinct(sentences)
+        features = [self.words(_padded(sentences.words.flatten()[places]))]
         if self.tags is not None:
             assert sentences.tags is not None
-            features.append(self.tags(F.pad(sentences.tags, ends, value=PAD)))
+            features.append(self.tags(_padded(sentences.tags.flatten()[places])))
         if self.characters is not None:
             assert sentences.forms is not None and sentences.spelling is not None
-            forms = self.characters(sentences.spelling)[sentences.forms]  # (sentences, length, characters)
-            features.append(F.pad(forms, (0, 0, *ends)))
-        return torch.cat(features, -1)  # (sentences, pad + length + pad, features)
+            spelling = sentences.spelling[sentences.forms.flatten()[places]]
+            features.append(F.pad(self.characters(spelling), (0, 0, 0, 1)))
+        pad = self.k1 // 2 + self.k2 // 2
+        own = F.pad(own, (pad, pad), value=len(places))
+        return torch.cat(features, -1), own  # (words, features), (sentences, pad + length + pad)
 
-    def first(self, features: Tensor) -> Tensor:
-        """Apply M1 to spans of k1 words."""
-        return _spans(features, self.k1) @ self.m1 + self.b1  # (sentences, k2//2 + length + k2//2, hidden)
+    def parts(self, features: Tensor) -> Tensor:
+        """Apply the part of M1 for each place of a span to each distinct word."""
+        return features @ self.m1.view(self.k1, self.width, -1)  # (k1, words, hidden)
+
+    def first(self, parts: Tensor, own: Tensor) -> Tensor:
+        """Apply M1 to spans of k1 words: the sum of what it makes of each."""
+        length = own.shape[1] - self.k1 + 1
+        spans = [F.embedding(own[:, q : q + length], part) for q, part in enumerate(parts)]
+        return sum(spans[1:], spans[0] + self.b1)  # (sentences, k2//2 + length + k2//2, hidden)
+
+    def encode(self, sentences: Sentences) -> Tensor:
+        """Run the first layer over sentences."""
+        features, own = self.look_up(sentences)
+        return self.first(self.parts(features), own)
 
     def spans(self, first: Tensor) -> Tensor:
         """Return what M2 is applied to: spans of k2 outputs of the first layer, after tanh."""
         return _spans(torch.tanh(first), self.k2)  # (sentences, length, k2 * hidden)
 
-    def replaced(self, features: Tensor, first: Tensor, batch: Batch) -> Tensor:
+    def replaced(self, parts: Tensor, own: Tensor, first: Tensor, batch: Batch) -> Tensor:
         """Return the same for windows whose centre another word of the batch took; the context stays.
 
-        The first layer is linear: a new centre changes it by M1 times the difference, where it is seen.
+        The first layer is linear: a new centre changes it by a difference of parts, where it is seen.
         """
         pad = self.k1 // 2 + self.k2 // 2
-        centres = features[:, pad : features.shape[1] - pad]  # (pairs, target, features)
-        old = centres.gather(1, batch.replaced[..., None].expand(-1, -1, self.width))
-        new = centres.flatten(0, 1)[batch.replacements]  # (pairs, replaced, features)
-        parts = self.m1.view(self.k1, self.width, -1)
-        hidden = []
-        for p in range(self.k2):
-            index = (batch.replaced + p)[..., None].expand(-1, -1, first.shape[2])
-            window = first.gather(1, index)  # (pairs, replaced, hidden)
-            q = self.k1 // 2 - (p - self.k2 // 2)  # where this span has the centre of the window
-            hidden.append(window + (new - old) @ parts[q] if 0 <= q < self.k1 else window)
-        return torch.tanh(torch.cat(hidden, -1))  # (pairs, replaced, k2 * hidden)
+        centres = own[:, pad : own.shape[1] - pad]  # (pairs, target)
+        old = centres.gather(1, batch.replaced)  # (pairs, replaced)
+        new = centres.flatten()[batch.replacements]
+        place = torch.arange(len(first), device=own.device)[:, None] * first.shape[1] + batch.replaced
+        seen = place[..., None] + torch.arange(self.k2, device=own.device)  # (pairs, replaced, k2)
+        windows = F.embedding(seen, first.flatten(0, 1)).flatten(2)  # (pairs, replaced, k2 * hidden)
+        change = torch.cat([self._centre(parts, p) for p in range(self.k2)], 1)  # (words, k2 * hidden)
+        return torch.tanh(windows + F.embedding(new, change) - F.embedding(old, change))
+
+    def _centre(self, parts: Tensor, p: int) -> Tensor:
+        """Return what a window's centre gives to the span at `p`: nothing where it is out of sight."""
+        q = self.k1 // 2 - (p - self.k2 // 2)
+        return parts[q] if 0 <= q < self.k1 else torch.zeros_like(parts[0])  # (words, hidden)
 
 
 class Network(nn.Module):
@@ -219,29 +237,52 @@ class Network(nn.Module):
 
     def encode_target(self, sentences: Sentences) -> TargetWords:
         """Encode every word of the target sentences."""
-        spans = self.target.spans(self.target.first(self.target.look_up(sentences)))
+        spans = self.target.spans(self.target.encode(sentences))
         return self._target_words(spans, sentences.places, sentences.mask)
 
     def encode_training(self, batch: Batch) -> tuple[TargetWords, TargetWords]:
         """Encode the words of each pair, and its negatives: other sentences', and replaced centres."""
-        features = self.target.look_up(batch.target)
-        first = self.target.first(features)
+        features, own = self.target.look_up(batch.target)
+        parts = self.target.parts(features)
+        first = self.target.first(parts, own)
         present = self._target_words(self.target.spans(first), batch.target.places, batch.target.mask)
         absent = present.of(batch.negatives)
         if batch.replaced.shape[1]:
             places = batch.target.places.gather(1, batch.replaced)
-            spans = self.target.replaced(features, first, batch)
+            spans = self.target.replaced(parts, own, first, batch)
             absent = absent + self._target_words(spans, places, batch.replaced_mask)
         return present, absent
 
+    def training_scores(self, batch: Batch) -> Tensor:
+        """Return s for each source word and the target words of each pair, and then of its negatives."""
+        config = self.config
+        kernels = (config.source_k1, config.source_k2, config.target_k1, config.target_k2)
+        if max(kernels) == 1 and not batch.replaced.shape[1]:
+            return self._scores_of_single_words(batch)
+        present, absent = self.encode_training(batch)
+        return self.scores(batch.source, present + absent)  # (pairs, source, target + absent)
+
+    def _scores_of_single_words(self, batch: Batch) -> Tensor:
+        """Score every distinct source word, in every bucket, with every distinct target word, and look up."""
+        features, s = self.source.look_up(batch.source)
+        hidden = self._in_buckets(self.source.parts(features)[0] + self.source.b1)
+        features, t = self.target.look_up(batch.target)
+        spans = torch.tanh(self.target.parts(features) + self.target.b1)  # (1, words, hidden)
+        nothing = t.new_zeros(1, len(features))
+        words = self._target_words(spans, nothing, nothing)
+        every = hidden.flatten(0, 1) @ words.vectors[0].T + words.constant[0]  # (words * buckets, words)
+        rows = torch.cat([torch.arange(len(t), device=t.device)[:, None], batch.negatives], 1)
+        buckets = self.buckets(batch.source, batch.target.places[rows].flatten(1))
+        place = (s[:, :, None] * hidden.shape[1] + buckets) * every.shape[1] + t[rows].flatten(1)[:, None]
+        return (
+            every.flatten().gather(0, place.flatten()).view(place.shape)
+        )  # (pairs, source, target + absent)
+
     def _target_words(self, spans: Tensor, places: Tensor, mask: Tensor) -> TargetWords:
-        """Apply M2 of the target, and M2 of the source from the other side; in the order that costs least."""
+        """Apply M2 of the target, and M2 of the source from the other side."""
         target, source = self.target, self.source
-        shape = (*spans.shape[:2], -1)
-        rows = spans.flatten(0, 1)  # (pairs * target, k2 * hidden)
-        vectors = torch.linalg.multi_dot([rows, target.m2, source.m2.T]) + target.b2 @ source.m2.T
-        constant = rows @ (target.m2 @ source.b2) + target.b2 @ source.b2  # (pairs * target)
-        return TargetWords(vectors.view(shape), constant.view(shape[:2]), places, mask)
+        vectors = spans @ target.m2 + target.b2  # (pairs, target, output): net_e
+        return TargetWords(vectors @ source.m2.T, vectors @ source.b2, places, mask)
 
     def buckets(self, source: Sentences, places: Tensor) -> Tensor:
         """Return the bucket of |i/|e| − j/|f|| for each source place, the padding's too, and target word."""
@@ -253,7 +294,7 @@ class Network(nn.Module):
 
     def encode_source(self, sentences: Sentences) -> Tensor:
         """Compute the word part of the source's first layer: A."""
-        return self.source.first(self.source.look_up(sentences))  # (pairs, k2//2 + source + k2//2, hidden)
+        return self.source.encode(sentences)  # (pairs, k2//2 + source + k2//2, hidden)
 
     def source_vectors(self, sentences: Sentences) -> Tensor:
         """Return net_f of every source window, as if on the diagonal."""
@@ -263,29 +304,40 @@ class Network(nn.Module):
 
     def target_vectors(self, sentences: Sentences) -> Tensor:
         """Return net_e of every target window."""
-        spans = self.target.spans(self.target.first(self.target.look_up(sentences)))
+        spans = self.target.spans(self.target.encode(sentences))
         return spans @ self.target.m2 + self.target.b2  # (sentences, length, output)
 
     def scores(self, source: Sentences, words: TargetWords) -> Tensor:
         """Return s for each source and target word of each pair."""
-        encoded = self.encode_source(source)
         k2, hidden = self.config.source_k2, self.config.hidden
         moved = words.vectors.reshape(*words.mask.shape, k2, hidden)  # (pairs, target, k2, hidden)
         buckets = self.buckets(source, words.places)
-        by = self._scores_by_table if self.config.source_k1 == 1 else self._scores_by_element
-        return by(encoded, moved, buckets) + words.constant[:, None]  # (pairs, source, target)
+        if self.config.source_k1 == 1:
+            total = self._scores_by_table(source, moved, buckets)
+        else:
+            total = self._scores_by_element(self.encode_source(source), moved, buckets)
+        return total + words.constant[:, None]  # (pairs, source, target)
 
-    def _scores_by_table(self, encoded: Tensor, moved: Tensor, buckets: Tensor) -> Tensor:
+    def _in_buckets(self, encoded: Tensor) -> Tensor:
+        """Give words every distance: what the first layer makes of them, after tanh."""
         table = self.distance @ self.m1_distance[0]  # (buckets, hidden)
-        hidden = torch.tanh(encoded[:, :, None] + table)  # (pairs, source + k2 - 1, buckets, hidden)
-        length = hidden.shape[1] - self.config.source_k2 + 1
-        total = encoded.new_zeros(())
+        return torch.tanh(encoded[:, None] + table)  # (words, buckets, hidden)
+
+    def _scores_by_table(self, source: Sentences, moved: Tensor, buckets: Tensor) -> Tensor:
+        features, own = self.source.look_up(source)
+        hidden = self._in_buckets(self.source.parts(features)[0] + self.source.b1)  # (words, buckets, hidden)
+        length = own.shape[1] - self.config.source_k2 + 1
+        total = moved.new_zeros(())
         for p in range(self.config.source_k2):
-            windows = hidden[:, p : p + length].flatten(1, 2)  # (pairs, source * buckets, hidden)
-            every = windows @ moved[:, :, p].transpose(1, 2)  # (pairs, source * buckets, target)
-            every = every.view(len(every), length, len(table), -1)  # (pairs, source, buckets, target)
-            total = total + every.gather(2, buckets[:, p : p + length, None]).squeeze(2)
-        return total  # (pairs, source, target)
+            windows = F.embedding(own[:, p : p + length], hidden.flatten(1))
+            windows = windows.view(
+                len(own), length * hidden.shape[1], -1
+            )  # (pairs, source * buckets, hidden)
+            every = moved[:, :, p] @ windows.transpose(1, 2)  # (pairs, target, source * buckets)
+            every = every.view(*every.shape[:2], length, -1)  # (pairs, target, source, buckets)
+            own_bucket = buckets[:, p : p + length].transpose(1, 2)[..., None]
+            total = total + every.gather(3, own_bucket).squeeze(3)
+        return total.transpose(1, 2)  # (pairs, source, target)
 
     def _scores_by_element(self, encoded: Tensor, moved: Tensor, buckets: Tensor) -> Tensor:
         tables = self.distance @ self.m1_distance  # (k1, buckets, hidden)
@@ -312,3 +364,8 @@ def _spans(values: Tensor, width: int) -> Tensor:
         return values
     length = values.shape[1] - width + 1
     return torch.cat([values[:, q : q + length] for q in range(width)], -1)
+
+
+def _padded(numbers: Tensor) -> Tensor:
+    """Add the padding word."""
+    return F.pad(numbers, (0, 1), value=PAD)

@@ -49,14 +49,13 @@ class TrainingConfig:
 
 def loss(network: Network, batch: Batch, aggregate: Aggregation) -> Tensor:
     """Compute equation 3 for a batch, a sum over words divided by the number of pairs."""
-    present, absent = network.encode_training(batch)
-    scores = network.scores(batch.source, present + absent)  # (pairs, source, target + absent)
+    scores = network.training_scores(batch)  # (pairs, source, target + absent)
     total = aggregate(scores, batch.source.mask[:, :, None])  # (pairs, target + absent)
-    count = present.mask.shape[1]
-    weight = absent.mask.to(total.dtype)  # (pairs, absent)
-    sentences = count * batch.negatives.shape[1]
-    weight[:, :sentences] /= max(1, batch.negatives.shape[1])  # several negatives weigh as much as one
-    summed = soft_margin(total[:, :count], total[:, count:], present.mask.to(total.dtype), weight)
+    present = batch.target.mask
+    count, sentences = present.shape[1], batch.negatives.shape[1]
+    others = present[batch.negatives].flatten(1) / max(1, sentences)  # several weigh as much as one
+    weight = torch.cat([others, batch.replaced_mask], 1).to(total.dtype)  # (pairs, absent)
+    summed = soft_margin(total[:, :count], total[:, count:], present.to(total.dtype), weight)
     return summed / len(batch.source.words)
 
 
