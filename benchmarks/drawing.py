@@ -82,7 +82,7 @@ def draw_bleu(report: dict[str, Any], path: Path) -> None:
 def draw_cells(rows: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw the symmetrised AER of each cell as a bar, beside the published one, text by text."""
     texts = list(dict.fromkeys(row["text"] for row in rows))
-    figure = Figure(figsize=(1.2 + 0.42 * len(rows), 3.4))
+    figure = Figure(figsize=(max(1.2 + 0.42 * len(rows), 4.8), 3.6), layout="constrained")
     ratios = [sum(row["text"] == text for row in rows) for text in texts]
     panels = figure.subplots(1, len(texts), width_ratios=ratios, sharey=True, squeeze=False)[0]
     for axes, text in zip(panels, texts, strict=True):
@@ -96,7 +96,8 @@ def draw_cells(rows: Sequence[dict[str, Any]], path: Path) -> None:
         axes.set_axisbelow(True)
     panels[0].set_ylabel("test AER, symmetrised")
     handles = [Patch(color=colour, label=name) for name, colour in CELLS.items()]
-    figure.legend(handles=handles, frameon=False, ncols=len(handles), loc="upper right", fontsize="small")
+    columns = 2 if len(texts) == 1 else len(handles)
+    figure.legend(handles=handles, frameon=False, ncols=columns, loc="outside upper center", fontsize="small")
     save(figure, path)
 
 
@@ -129,7 +130,8 @@ def _finish(axes: Any, across: str, up: str) -> None:
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as SVG, the same for the same results."""
-    figure.tight_layout()
+    if figure.get_layout_engine() is None:
+        figure.tight_layout()
     stream = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "weft", "svg.fonttype": "none"}):
         figure.savefig(stream, format="svg", metadata={"Date": None}, transparent=False)

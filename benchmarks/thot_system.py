@@ -187,7 +187,7 @@ class Search(NamedTuple):
     """
 
     jumps: int = 2  # words that may be passed over
-    w: float = 0.1  # of the best translation's probability, that others of the phrase must have
+    w: float = 0.1  # prunes the translations of a phrase; below 1, the lower, the more are kept
     a: int = LONGEST  # words of a source phrase
     e: int = 1
     heuristic: int = 6
