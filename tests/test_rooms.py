@@ -13,7 +13,7 @@ import weft
 ROOT = Path(weft.__file__).parent
 ROOMS = (
     "errors lines tokenization joint text alignment pharaoh naacl giza jsonl dialects output progress "
-    "lockstep configuration",
+    "lockstep configuration storage",
     "dictionary features initialization symmetrization evaluation significance conversion checking sample "
     "spelling tagging",
     "devices batches blas",

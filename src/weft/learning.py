@@ -22,6 +22,7 @@ from weft.knowledge import Knowledge, merged_counts, sorted_counts, with_links
 from weft.loops import Compiled, Loops, Stepper
 from weft.progress import Progress
 from weft.spelling import Spelling
+from weft.storage import Shelf, counted
 
 EPOCHS = ((1_500, (5, 3)), (10_000, (3, 2)), (300_000, (2, 1)), (math.inf, (1, 1)))  # lse, chain, by pairs
 FEWEST = 30  # steps
@@ -110,7 +111,7 @@ class Learning:
         self.tally = new_tally(1)
         self.words = no_counts([text.spelling for text in texts])
         self.counts = knowledge.counts or self.words
-        self.cells: list[Cells] = []
+        self.cells = Shelf()  # of each chunk, as the last pass found them
         self.classes = [word_classes(text.spelling) for text in texts]
         self.nulls = [np.full(len(own), config.null, np.float32) for own in self.classes]
         self.vectors: list[Floats] = []
@@ -163,8 +164,6 @@ class Learning:
         classes = 1 + max(int(own.max(initial=0)) for own in self.classes)
         self.prior = with_classes(self.prior, classes)._replace(mixture=self.config.mixture)
         chunks = [self.pairs[start : start + CHUNK] for start in range(0, len(self.pairs), CHUNK)]
-        if not self.cells:
-            self.cells = [no_cells()] * len(chunks)
         total = self.config.count_passes * len(chunks)
         while self.passes < self.config.count_passes:
             source, target = self._words()
@@ -172,14 +171,15 @@ class Learning:
             free = [np.zeros(len(nulls)) for nulls in self.nulls]
 
             def work(chunk: int, words: list[Words], tally: Tally) -> tuple[Cells, list[Floats]]:
-                own, known, scores = chunks[chunk], self.cells[chunk], np.empty(len(chunks[chunk]))
+                own, scores = chunks[chunk], np.empty(len(chunks[chunk]))
+                known = Cells(*self.cells[chunk]) if len(self.cells) else no_cells()
                 left = [np.zeros_like(nulls) for nulls in self.nulls]
                 found = self.loops.posteriors(
                     *words, own, self.counts, known, self.prior, FLOOR, tally, chunk, scores, tuple(left)
                 )
                 return with_links(found, own, self.knowledge.links), left
 
-            fresh = []
+            fresh = Shelf()
             last = self.passes + 1 == self.config.count_passes  # nobody will ask for these cells
             table = (np.full(1 << 12, -1, np.int64), np.zeros(1 << 12, np.float32), 0)
             done = pool.map(partial(work, words=[source, target], tally=tally), range(len(chunks)))
@@ -195,7 +195,7 @@ class Learning:
             linked, met = tally.twins.sum(0)
             self.counts = self.counts._replace(likeness=min(linked / max(met, 1), 0.9))
             self.nulls = [
-                _null_chances(own, np.bincount(text.tokens, minlength=len(own)), self.config.null)
+                _null_chances(own, counted(text.tokens, len(own)), self.config.null)
                 for own, text in zip(free, self.texts, strict=True)
             ]
             self.passes += 1
@@ -230,8 +230,9 @@ class Learning:
             arrays |= {f"{name}.{field}": value for field, value in zip(Adam._fields, adam, strict=True)}
         arrays |= {f"tally.{name}": value for name, value in zip(Tally._fields, self.tally, strict=True)}
         arrays |= {f"counts.{name}": getattr(self.counts, name) for name in _COUNTS}
-        for number, cells in enumerate(self.cells):
-            arrays |= {f"cells.{number}.{f}": value for f, value in zip(Cells._fields, cells, strict=True)}
+        for number in range(len(self.cells)):
+            named = zip(Cells._fields, self.cells[number], strict=True)
+            arrays |= {f"cells.{number}.{field}": value for field, value in named}
         return arrays | {
             "progress": np.array([self.steps, self.passes]),
             "likeness": np.array([self.counts.likeness]),
@@ -256,7 +257,7 @@ class Learning:
                 likeness=float(arrays["likeness"][0]),
             )
         number = 0
-        self.cells = []
+        self.cells = Shelf()
         while f"cells.{number}.offsets" in arrays:
             self.cells.append(Cells(*(arrays[f"cells.{number}.{field}"] for field in Cells._fields)))
             number += 1

@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from weft import storage
 from weft.errors import InputError
 from weft.features import Vocabulary
+from weft.storage import Growing, counted
 
 PREFIXES, SUFFIXES = (2, 3, 4, 5), (2, 3)
 # Where words are of few signs, as in Chinese, each sign says more.
@@ -133,13 +135,20 @@ class Reader:
 
     def __init__(self, lowercase: bool) -> None:
         self._numbers = _Numbers(lowercase)
-        self._tokens = array("i")
+        self._tokens = Growing(np.int32)
+        self._latest = array("i")
         self._offsets = array("q", [0])
 
     def add(self, sentence: Sequence[str]) -> None:
         """Take the next sentence."""
-        self._tokens.extend(map(self._numbers.__getitem__, sentence))
-        self._offsets.append(len(self._tokens))
+        self._latest.extend(map(self._numbers.__getitem__, sentence))
+        self._offsets.append(self._offsets[-1] + len(sentence))
+        if len(self._latest) > storage.BLOCK:
+            self._put_away()
+
+    def _put_away(self) -> None:
+        self._tokens.extend(_array(self._latest))
+        self._latest = array("i")
 
     def finish(
         self, more: Mapping[str, int] | None = None
@@ -148,14 +157,16 @@ class Reader:
 
         `more` words, with how often they count, are part of the spelling too.
         """
+        self._put_away()
         words = list(self._numbers.words)
-        tokens = _array(self._tokens)
-        counts = np.bincount(tokens, minlength=len(words))
-        seen = Counter(dict(zip(words, counts.tolist(), strict=True)))
+        tokens = self._tokens.finish()
+        seen = Counter(dict(zip(words, counted(tokens, len(words)).tolist(), strict=True)))
         seen.update(more or {})
         spelling = Spelling.of(seen)
         final = np.array([spelling.words.known[word] for word in words], np.int32)
-        return spelling, final[tokens], np.frombuffer(self._offsets, np.int64)
+        for start in range(0, len(tokens), storage.BLOCK):
+            tokens[start : start + storage.BLOCK] = final[tokens[start : start + storage.BLOCK]]
+        return spelling, tokens, np.frombuffer(self._offsets, np.int64)
 
 
 class _Numbers(dict[str, int]):
