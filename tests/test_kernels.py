@@ -265,7 +265,8 @@ def test_what_a_pair_added_to_the_counts_is_left_out() -> None:
 
 @njit
 def _lookup(counts: Any, source: int, target: int) -> Any:
-    return kernels._count(counts, source, target)
+    low, end = counts.offsets[target], counts.offsets[target + 1]
+    return kernels._count(counts.sources, counts.values, low, end, source)
 
 
 @given(st.dictionaries(st.tuples(st.integers(0, 5), st.integers(0, 7)), st.floats(0, 9, width=32)))

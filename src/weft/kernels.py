@@ -1,6 +1,7 @@
 """The default recipe's inner loops, compiled by numba: posteriors, gradients, row-wise updates, counts.
 
 Everything that these functions call stands in this file: numba's cache does not notice a change in another.
+Arrays of a tuple get names before a loop over cells: taking one out counts a reference, which locks memory.
 `emission` and `posterior` are (steps, states): a step for each word to explain, a state for each word that
 may explain it; the forward direction explains target words by source words. `ratio` is p(target, source) over
 p(target) · p(source).
@@ -413,9 +414,10 @@ def compose(words: Ints, rows: Ints, row_offsets: Longs, table: Floats, out: Flo
 @inner
 def _distinct(side: Side, pairs: Longs, places: Ints) -> Ints:
     """Return the distinct words of some pairs; `places` says which of them each token is."""
+    tokens, offsets = side.tokens, side.offsets
     size = 0
     for pair in pairs:
-        size += side.offsets[pair + 1] - side.offsets[pair]
+        size += offsets[pair + 1] - offsets[pair]
     slots = 1
     while slots < 2 * size:
         slots *= 2
@@ -423,8 +425,8 @@ def _distinct(side: Side, pairs: Longs, places: Ints) -> Ints:
     distinct = np.empty(size, np.int32)
     n = token = 0
     for pair in pairs:
-        for at in range(side.offsets[pair], side.offsets[pair + 1]):
-            word = side.tokens[at]
+        for at in range(offsets[pair], offsets[pair + 1]):
+            word = tokens[at]
             slot = (word * 40503) & (slots - 1)
             while table[slot] >= 0 and distinct[table[slot]] != word:
                 slot = (slot + 1) & (slots - 1)
@@ -441,9 +443,10 @@ def _distinct(side: Side, pairs: Longs, places: Ints) -> Ints:
 def _occurrences(side: Side, pairs: Longs, places: Ints, n_words: int) -> Floats:
     """Count each distinct word in each pair of a group."""
     counts = np.zeros((n_words, len(pairs)), np.float32)
+    offsets = side.offsets
     token = 0
     for b in range(len(pairs)):
-        for _ in range(side.offsets[pairs[b]], side.offsets[pairs[b] + 1]):
+        for _ in range(offsets[pairs[b]], offsets[pairs[b] + 1]):
             counts[places[token], b] += 1.0
             token += 1
     return counts
@@ -533,12 +536,13 @@ def gradients(
 
 @inner
 def _put(out: Gradient, group: int, words: Ints, values: Floats) -> None:
+    out_words, out_values = out.words, out.values
     start = out.starts[group]
     out.sizes[group] = len(words)
     for w in range(len(words)):
-        out.words[start + w] = words[w]
+        out_words[start + w] = words[w]
         for c in range(values.shape[1]):
-            out.values[start + w, c] = values[w, c]
+            out_values[start + w, c] = values[w, c]
 
 
 @inner
@@ -565,11 +569,12 @@ def _add_positive(
         for s in range(n_source):
             agreed = math.sqrt(t_posterior[t, s] * s_posterior[s, t])
             slope[t_own[t], s_own[s]] -= agreed / (1 + t_scales[t]) + agreed / (1 + s_scales[s])
+    loss = tally.loss[group]
     for t in range(n_target):
-        tally.loss[group, 0] += math.log(1.0 + 1.0 / t_scales[t])
+        loss[0] += math.log(1.0 + 1.0 / t_scales[t])
     for s in range(n_source):
-        tally.loss[group, 0] += math.log(1.0 + 1.0 / s_scales[s])
-    tally.loss[group, 1] += n_target + n_source
+        loss[0] += math.log(1.0 + 1.0 / s_scales[s])
+    loss[1] += n_target + n_source
 
 
 @kernel
@@ -580,15 +585,18 @@ def update(
 
     `decays` are the powers of both moments' decay rates.
     """
+    rows, row_offsets, table = side.rows, side.row_offsets, side.table
+    words, values = gradient.words, gradient.values
+    firsts, seconds, steps = adam
     touched = np.empty(1024, np.int64)
     n = 0
     width = scratch.shape[1]
     for g in range(len(gradient.starts)):
         for at in range(gradient.starts[g], gradient.starts[g] + gradient.sizes[g]):
-            first, last = side.row_offsets[gradient.words[at]], side.row_offsets[gradient.words[at] + 1]
+            first, last = row_offsets[words[at]], row_offsets[words[at] + 1]
             weight = np.float32(1.0 / math.sqrt(max(last - first, 1)))
             for place in range(first, last):
-                row = np.uint64(side.rows[place])
+                row = np.uint64(rows[place])
                 if stamp[row] == 0:
                     if n == len(touched):
                         touched = _longer(touched)
@@ -596,41 +604,39 @@ def update(
                     n += 1
                     stamp[row] = 1
                     for c in range(width):
-                        scratch[row, c] = weight * gradient.values[at, c]
+                        scratch[row, c] = weight * values[at, c]
                 else:
                     for c in range(width):
-                        scratch[row, c] += weight * gradient.values[at, c]
+                        scratch[row, c] += weight * values[at, c]
     for place in range(n):
         row = np.uint64(touched[place])
         stamp[row] = 0
-        adam.steps[row] += 1
-        power = min(adam.steps[row], decays.shape[1] - 1)
+        steps[row] += 1
+        power = min(steps[row], decays.shape[1] - 1)
         square = np.float32(0.0)
         for c in range(width):
             square += scratch[row, c] * scratch[row, c]
-        second = decays[1, 1] * adam.second[row] + (np.float32(1.0) - decays[1, 1]) * square / width
-        adam.second[row] = second
+        second = decays[1, 1] * seconds[row] + (np.float32(1.0) - decays[1, 1]) * square / width
+        seconds[row] = second
         deviation = math.sqrt(second / (1 - decays[1, power])) + 1e-8
         step = np.float32(rate / (deviation * (1 - decays[0, power])))
         for c in range(width):
-            moment = decays[0, 1] * adam.first[row, c] + (np.float32(1.0) - decays[0, 1]) * scratch[row, c]
-            adam.first[row, c] = moment
-            side.table[row, c] -= step * moment
+            moment = decays[0, 1] * firsts[row, c] + (np.float32(1.0) - decays[0, 1]) * scratch[row, c]
+            firsts[row, c] = moment
+            table[row, c] -= step * moment
 
 
 @inner
-def _count(counts: Counts, source: int, target: int) -> Any:
-    """Look up the count of a pair of words."""
-    low, high = counts.offsets[target], counts.offsets[target + 1]
+def _count(sources: Ints, values: Floats, low: int, end: int, source: int) -> Any:
+    """Look up the count of a word among `sources[low:end]`, those of one target word."""
+    high = end
     while low < high:
         middle = (low + high) // 2
-        if counts.sources[middle] < source:
+        if sources[middle] < source:
             low = middle + 1
         else:
             high = middle
-    if low < counts.offsets[target + 1] and counts.sources[low] == source:
-        return counts.values[low]
-    return np.float32(0.0)
+    return values[low] if low < end and sources[low] == source else np.float32(0.0)
 
 
 @inner
@@ -669,17 +675,20 @@ def _emissions(
     s_scales = _scales(s_tokens, source.scales)
     t_scales = _scales(t_tokens, target.scales)
     strength, likeness = counts.strength, counts.likeness
+    offsets, sources, values, twins = counts.offsets, counts.sources, counts.values, counts.twins
+    s_totals, t_totals = counts.source, counts.target
     for t in range(len(t_tokens)):
-        n_t = counts.target[t_tokens[t]] if t_tokens[t] < len(counts.target) else 0
+        n_t = t_totals[t_tokens[t]] if t_tokens[t] < len(t_totals) else 0
+        low, end = (offsets[t_tokens[t]], offsets[t_tokens[t] + 1]) if n_t > 0 else (0, 0)
         for s in range(len(s_tokens)):
-            n_s = counts.source[s_tokens[s]] if s_tokens[s] < len(counts.source) else 0
+            n_s = s_totals[s_tokens[s]] if s_tokens[s] < len(s_totals) else 0
             ratio = math.exp(min(forward[t, s], np.float32(LARGEST)))
             ahead, back = ratio * s_scales[s], ratio * t_scales[t]
-            if counts.twins[t_tokens[t]] == s_tokens[s]:
+            if twins[t_tokens[t]] == s_tokens[s]:
                 ahead += likeness * (totals[1] / max(n_t, 1) - ahead)
                 back += likeness * (totals[0] / max(n_s, 1) - back)
             if strength > 0.0 and n_t > 0 and n_s > 0:
-                count = _count(counts, s_tokens[s], t_tokens[t])
+                count = _count(sources, values, low, end, s_tokens[s])
                 if len(own):
                     count = max(count - own[s, t], 0.0)
                 ahead = (count * totals[1] / n_t + strength * ahead) / (n_s + strength)
@@ -695,21 +704,23 @@ def _word_facts(side: Words, pair: int, null: float) -> tuple[Ints, Floats]:
     first, last = side.offsets[pair], side.offsets[pair + 1]
     classes = np.zeros(last - first, np.int32)
     nulls = np.full(last - first, null, np.float32)
+    tokens, own_classes, own_nulls = side.tokens, side.classes, side.nulls
     for place in range(last - first):
-        word = side.tokens[first + place]
-        if word < len(side.classes):
-            classes[place] = side.classes[word]
-            nulls[place] = side.nulls[word]
+        word = tokens[first + place]
+        if word < len(own_classes):
+            classes[place] = own_classes[word]
+            nulls[place] = own_nulls[word]
     return classes, nulls
 
 
 @inner
 def _tally_free(side: Words, pair: int, posterior: Floats, free: Floats) -> None:
+    tokens, first = side.tokens, side.offsets[pair]
     for place in range(posterior.shape[0]):
         linked = np.float32(0.0)
         for k in range(posterior.shape[1]):
             linked += posterior[place, k]
-        free[side.tokens[side.offsets[pair] + place]] += max(np.float32(1.0) - linked, np.float32(0.0))
+        free[tokens[first + place]] += max(np.float32(1.0) - linked, np.float32(0.0))
 
 
 @inner
@@ -759,6 +770,7 @@ def posteriors(
     a word, both ways; `free`, where it has room, sums by source and target word the chances to have no link.
     """
     totals = _totals(counts)
+    twins, twin_tally = counts.twins, tally.twins
     offsets = np.zeros(len(pairs) + 1, np.int64)
     s_cells = np.empty(1024, np.int32)
     t_cells = np.empty(1024, np.int32)
@@ -794,9 +806,9 @@ def posteriors(
         for s in range(n_source):
             for t in range(n_target):
                 value = math.sqrt(t_posterior[t, s] * s_posterior[s, t])
-                if len(tally.twins) and counts.twins[t_tokens[t]] == s_tokens[s]:
-                    tally.twins[group, 0] += value
-                    tally.twins[group, 1] += 1.0
+                if len(twin_tally) and twins[t_tokens[t]] == s_tokens[s]:
+                    twin_tally[group, 0] += value
+                    twin_tally[group, 1] += 1.0
                 if value >= floor:
                     if n == len(values):
                         s_cells = _longer(s_cells)
@@ -824,8 +836,9 @@ def _known_cells(known: Cells, place: int, n_source: int, n_target: int) -> Floa
     if len(known.offsets) == 0:
         return np.empty((0, 0), np.float32)
     own = np.zeros((n_source, n_target), np.float32)
-    for at in range(known.offsets[place], known.offsets[place + 1]):
-        own[known.source[at], known.target[at]] = known.values[at]
+    offsets, source, target, values = known
+    for at in range(offsets[place], offsets[place + 1]):
+        own[source[at], target[at]] = values[at]
     return own
 
 
@@ -840,16 +853,18 @@ def add_counts(
     size: int,
 ) -> tuple[Longs, Floats, int]:
     """Add cells to a hash table of word pairs; return it, grown where needed, and its size."""
+    s_tokens, t_tokens = source.tokens, target.tokens
+    offsets, s_cells, t_cells, values = cells
     for place in range(len(pairs)):
-        pair = pairs[place]
-        for at in range(cells.offsets[place], cells.offsets[place + 1]):
-            s_word = np.int64(source.tokens[source.offsets[pair] + cells.source[at]])
-            t_word = np.int64(target.tokens[target.offsets[pair] + cells.target[at]])
+        s_first, t_first = source.offsets[pairs[place]], target.offsets[pairs[place]]
+        for at in range(offsets[place], offsets[place + 1]):
+            s_word = np.int64(s_tokens[s_first + s_cells[at]])
+            t_word = np.int64(t_tokens[t_first + t_cells[at]])
             slot = _slot(keys, (t_word << 32) | s_word)
             if keys[slot] < 0:
                 keys[slot] = (t_word << 32) | s_word
                 size += 1
-            sums[slot] += cells.values[at]
+            sums[slot] += values[at]
             if 2 * size > len(keys):
                 keys, sums = _grown(keys, sums)
     return keys, sums, size

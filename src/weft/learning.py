@@ -288,7 +288,9 @@ def first_prior(null: float) -> Prior:
 
 def with_classes(prior: Prior, classes: int) -> Prior:
     """Give each class of words the jumps that all have had so far, unless classes have their own."""
-    return prior._replace(jumps=np.repeat(prior.jumps, classes // prior.jumps.shape[1], axis=1))
+    if prior.jumps.shape[1] == classes:
+        return prior
+    return prior._replace(jumps=np.repeat(prior.jumps, classes, axis=1))
 
 
 def word_classes(spelling: Spelling) -> kernels.Ints:
