@@ -193,21 +193,30 @@ def test_damaged_models_are_refused(recipe: PaperRecipe, tmp_path: Path) -> None
 
 
 def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
-    config = with_settings(PaperConfig(), (*SMALL, "training.word_epochs=1", "training.epochs=1"))
-    phases = []
+    windows = ("model.target_k1=3", "model.target_k2=3")
+    config = with_settings(PaperConfig(), (*SMALL, *windows, "training.word_epochs=2", "training.epochs=1"))
+    seen = []
     for progress in PaperRecipe(config, checkpoints=tmp_path).fit(SHORT):
-        phases.append(progress.phase)
-        if progress.phase == "backward 1/1 words":
-            break  # as if switched off, before this stage was finished
-    assert phases[0] == "forward 1/1 words"
+        seen.append((progress.phase, progress.step))
+        if seen[-1] == ("backward 1/1 words", 8):
+            break  # as if switched off in the second epoch of this stage, before it was kept
+    assert seen[:3] == [("forward 1/1 words", 4), ("forward 1/1 words", 8), ("forward 1/1", 4)]
     rest = PaperRecipe(config, checkpoints=tmp_path)
-    assert [progress.phase for progress in rest.fit(SHORT)] == ["backward 1/1 words", "backward 1/1"]
+    again = [(progress.phase, progress.step) for progress in rest.fit(SHORT)]
+    assert again == [("backward 1/1 words", 8), ("backward 1/1", 4)]
     whole = PaperRecipe(config)
     for _ in whole.fit(SHORT):
         pass
     assert rest.align(list(SHORT)) == whole.align(list(SHORT))
+    for one, two in zip(rest.directions, whole.directions, strict=True):
+        for name, value in one.networks[0].state_dict().items():
+            assert torch.equal(value, two.networks[0].state_dict()[name])
     with pytest.raises(UsageError, match="of another training"):
         list(PaperRecipe(config, seed=2, checkpoints=tmp_path).fit(SHORT))
+    damaged = tmp_path / "backward-1-of-1.1.safetensors"
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    with pytest.raises(ModelError, match="remove it"):
+        list(PaperRecipe(config, checkpoints=tmp_path).fit(SHORT))
 
 
 def test_nothing_to_learn_from() -> None:

@@ -14,9 +14,17 @@ from weft.batches import batch_rows, make_batch
 from weft.errors import UsageError
 from weft.features import EncodedText, FeatureConfig, Inventory, SideConfig
 from weft.model import ModelConfig, Network
-from weft.training import TrainingConfig, loss, train, trainable
+from weft.training import (
+    TableAdagrad,
+    TrainingConfig,
+    layer_optimizer,
+    loss,
+    table_optimizer,
+    train,
+    trainable,
+)
 
-SMALL = ModelConfig(hidden=16, output=16, words=8, distance=4, buckets=4)
+SMALL = ModelConfig(hidden=16, output=16, words=8, distance=4, buckets=4, target_k1=3, target_k2=3)
 
 
 def sample_texts(pairs: int) -> tuple[tuple[Inventory, Inventory], tuple[EncodedText, EncodedText]]:
@@ -56,10 +64,30 @@ def test_the_loss_is_equation_3() -> None:
 @pytest.mark.parametrize(("optimizer", "rate", "table_rate"), [("sgd", 0.03, 0.1), ("adam", 0.01, 0.1)])
 def test_every_optimizer_lowers_the_loss(optimizer: str, rate: float, table_rate: float) -> None:
     config = TrainingConfig(
-        optimizer=optimizer, rate=rate, table_rate=table_rate, epochs=20, batch=10, replacement_rate=0.0
+        optimizer=optimizer,
+        rate=rate,
+        table_rate=table_rate,
+        epochs=20,
+        batch=10,
+        replacement_rate=0.0,
+        word_epochs=0,
     )
     _, losses = trained(config)
     assert losses[-1] < 0.9 * losses[0]
+
+
+def test_tables_step_by_the_gradients_so_far() -> None:
+    table = torch.nn.Embedding(3, 2, sparse=True)
+    before = table.weight.detach().clone()
+    optimizer = TableAdagrad([table.weight], lr=0.5, damping=0.11)
+    for _ in range(2):
+        optimizer.zero_grad()
+        torch.autograd.backward((table(torch.tensor([1, 1])) * torch.tensor([0.25, -0.1])).sum())
+        optimizer.step()
+    gradient = torch.tensor([0.5, -0.2])  # twice the same word
+    steps = sum(gradient / (0.11 + times * gradient**2).sqrt() for times in (1, 2))
+    assert torch.allclose(table.weight[1], before[1] - 0.5 * steps)
+    assert torch.equal(table.weight[[0, 2]], before[[0, 2]])
 
 
 def test_seeds_reproduce_bit_for_bit() -> None:
@@ -75,6 +103,22 @@ def test_seeds_reproduce_bit_for_bit() -> None:
         assert not torch.equal(one.target.m1, other.target.m1)
     finally:
         torch.set_num_threads(threads)
+
+
+def test_a_training_in_pieces_is_the_same_training() -> None:
+    config = TrainingConfig(epochs=3, batch=10)
+    inventories, texts = sample_texts(60)
+    whole, pieces = (Network(*inventories, SMALL, seed=1) for _ in range(2))
+    steps = [progress.step for progress in train(whole, *texts, config, seed=1)]
+    optimizers = (table_optimizer(pieces, config), layer_optimizer(pieces, config))
+    again = [
+        progress.step
+        for epoch in range(3)
+        for progress in train(pieces, *texts, config, seed=1, optimizers=optimizers, epochs=[epoch])
+    ]
+    assert steps == again == [6, 12, 18]
+    for name, value in whole.state_dict().items():
+        assert torch.equal(value, pieces.state_dict()[name])
 
 
 def test_every_pair_comes_once_an_epoch() -> None:
@@ -106,5 +150,8 @@ def test_bad_settings_fail() -> None:
         TrainingConfig(optimizer="magic")
     with pytest.raises(UsageError, match="negative"):
         TrainingConfig(negatives=0)
+    with pytest.raises(UsageError, match="negative"):
+        TrainingConfig(replacement_rate=0.0)  # windows would have none
+    assert TrainingConfig(replacement_rate=0.0, window_negatives=1).window_negatives == 1
     with pytest.raises(UsageError, match="none of sum"):
         TrainingConfig(aggregation="mean")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -30,7 +31,7 @@ from weft.stages import Stages
 from weft.symmetrization import symmetrize
 from weft.tagging import load_tagger
 from weft.text import SentencePair
-from weft.training import TrainingConfig, table_optimizer, train
+from weft.training import TrainingConfig, layer_optimizer, table_optimizer, train
 
 ALPHAS = tuple(round(-1 + 0.25 * step, 2) for step in range(21))
 HEURISTICS = (
@@ -43,13 +44,13 @@ HEURISTICS = (
 
 @dataclass(frozen=True)
 class InitialConfig:
-    """Choose where word vectors start: at `random`, or from a `pca` of co-occurrences.
+    """Choose where word vectors start: from a `pca` of co-occurrences, as the paper has it, or at `random`.
 
     These are counted in the training text or, where one is named, in another text. A file of vectors, in the
     text format of word2vec and fastText, comes before both.
     """
 
-    words: str = "random"
+    words: str = "pca"
     source_text: str = ""
     target_text: str = ""
     source_vectors: str = ""
@@ -157,31 +158,42 @@ class PaperRecipe:
         """Train a network: first, if so configured, one that sees single words, from which it then begins."""
         config = self.config.training
         tables = table_optimizer(network, config)
-        if config.word_epochs and not finished.has(phase):
+        stage = partial(self._stage, texts=texts, tables=tables, finished=finished)
+        if not config.word_epochs:
+            yield from stage(network, config, seed=seeds[1] + 1, phase=phase)
+            return
+        if not finished.epochs(phase):
             single = network.of_single_words()
-            early = replace(config, epochs=config.word_epochs, replacement_rate=0.0)
-            stage = train(single, *texts, early, seed=seeds[1], phase=f"{phase} words", tables=tables)
-            yield from self._unless_finished(stage, f"{phase} words", single, tables, finished)
+            words = replace(config, epochs=config.word_epochs, word_epochs=0, replacement_rate=0.0)
+            yield from stage(single, words, seed=seeds[1], phase=f"{phase} words")
             network.begin_from(single)
+        if not network.config.single_words:
             slow = config.window_rate
-            config = replace(config, rate=slow * config.rate, table_rate=slow * config.table_rate)
-        stage = train(network, *texts, config, seed=seeds[1] + 1, phase=phase, tables=tables)
-        yield from self._unless_finished(stage, phase, network, tables, finished)
+            windows = replace(config, word_epochs=0, negatives=config.window_negatives)
+            windows = replace(windows, rate=slow * config.rate, table_rate=slow * config.table_rate)
+            yield from stage(network, windows, seed=seeds[1] + 1, phase=phase)
 
-    def _unless_finished(
+    def _stage(
         self,
-        stage: Iterator[Progress],
-        phase: str,
         network: Network,
+        config: TrainingConfig,
+        *,
+        texts: tuple[EncodedText, EncodedText],
+        seed: int,
+        phase: str,
         tables: torch.optim.Optimizer,
         finished: Stages,
     ) -> Iterator[Progress]:
-        if finished.load(phase, network, tables):
-            return
+        """Go on after the epochs that are finished, and keep each as it is."""
+        optimizers = (tables, layer_optimizer(network, config))
+        begin = finished.load(phase, network, optimizers)
         last = None
-        for last in stage:
-            yield last
-        finished.save(phase, network, tables)
+        for epoch in range(begin, config.epochs):
+            for last in train(
+                network, *texts, config, seed=seed, phase=phase, optimizers=optimizers, epochs=[epoch]
+            ):
+                yield last
+            finished.save(phase, epoch + 1, network, optimizers)
         if last is not None:
             self.record.append({"phase": last.phase, "steps": last.total, "loss": last.loss})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,18 +29,23 @@ class TrainingConfig:
     optimizer: str = "adam"  # for the layers, and Adagrad for the tables; or sgd for both, as in the paper
     rate: float = 0.0005
     table_rate: float = 0.5  # for the look-up tables, whose rows come up seldom
-    word_epochs: int = 2  # before the others, with windows of one word: quicker, and the centre comes first
-    epochs: int = 1
+    table_damping: float = 2e-5  # squared gradients each number begins with: rare words make smaller steps
+    word_epochs: int = 2  # with windows of one word, before the others: quicker, and the centre comes first
+    epochs: int = 1  # of windows; single words have none where they had their own before
     window_rate: float = 0.2  # both rates are so much smaller in the epochs that follow those of single words
     batch: int = 16
-    negatives: int = 1
-    replacement_rate: float = 0.5
+    negatives: int = 3  # other sentences, for each pair
+    window_negatives: int = 0  # the same in the epochs that follow those of single words
+    replacement_rate: float = 1.0  # of the words of a sentence, how many give a negative window
     longest: int = 100  # pairs with longer sentences are aligned, but nothing is learned from them
 
     def __post_init__(self) -> None:
         if self.optimizer not in {"sgd", "adam"}:
             raise UsageError(f"training.optimizer: {self.optimizer!r} is neither sgd nor adam")
-        if self.batch < 2 or self.negatives < 1 or min(self.epochs, self.word_epochs) < 0:
+        replaced = self.replacement_rate > 0
+        words = self.negatives >= 1 or (replaced and not self.word_epochs)
+        windows = self.window_negatives >= 1 or replaced or not (self.word_epochs and self.epochs)
+        if self.batch < 2 or min(self.epochs, self.word_epochs) < 0 or not (words and windows):
             raise UsageError(
                 "training: batches need two pairs, and pairs a negative, or there is nothing to tell apart"
             )
@@ -62,10 +67,10 @@ def loss(network: Network, batch: Batch, aggregate: Aggregation) -> Tensor:
 class TableAdagrad(torch.optim.Optimizer):
     """Step along sparse gradients, by less the more a number has moved: common words come to rest."""
 
-    def __init__(self, tables: Iterable[Tensor], lr: float) -> None:
+    def __init__(self, tables: Iterable[Tensor], lr: float, damping: float = 0.0) -> None:
         super().__init__(list(tables), {"lr": lr})
         for table in self.param_groups[0]["params"]:
-            self.state[table]["squares"] = torch.zeros_like(table)
+            self.state[table]["squares"] = torch.full_like(table, damping)
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
@@ -81,8 +86,9 @@ class TableAdagrad(torch.optim.Optimizer):
 def table_optimizer(network: Network, config: TrainingConfig) -> torch.optim.Optimizer:
     """Return the optimiser of the look-up tables."""
     tables = [value for name, value in network.named_parameters() if name.endswith(".weight")]
-    kind = TableAdagrad if config.optimizer == "adam" else torch.optim.SGD
-    return kind(tables, lr=config.table_rate)
+    if config.optimizer == "adam":
+        return TableAdagrad(tables, lr=config.table_rate, damping=config.table_damping)
+    return torch.optim.SGD(tables, lr=config.table_rate)
 
 
 def layer_optimizer(network: Network, config: TrainingConfig) -> torch.optim.Optimizer:
@@ -101,41 +107,43 @@ def train(
     *,
     seed: int,
     phase: str = "train",
-    tables: torch.optim.Optimizer | None = None,
+    optimizers: Sequence[torch.optim.Optimizer] = (),
+    epochs: Iterable[int] | None = None,
 ) -> Iterator[Progress]:
     """Learn from the pairs, in an order drawn from the seed; the rates fall to nothing along a line.
 
-    `tables` goes on with an optimiser of the look-up tables that has made steps before.
+    `optimizers`, one of the look-up tables and one of the layers, go on with what they know. `epochs` names
+    some of the epochs, so that a training can be cut and put together again.
     """
     device = str(network.distance.device)
-    random = np.random.default_rng(seed)
     rows = trainable(source, target, config.longest)
     aggregate = aggregation(config.aggregation, config.r)
-    steps = -(-len(rows) // config.batch) * config.epochs
-    tables = tables or table_optimizer(network, config)
-    with_rates = [(tables, config.table_rate), (layer_optimizer(network, config), config.rate)]
-    step, lost, since = 0, 0.0, 0
-    for _ in range(config.epochs):
-        for batch in epoch(
+    length = -(-len(rows) // config.batch)
+    tables, layers = optimizers or (table_optimizer(network, config), layer_optimizer(network, config))
+    with_rates = [(tables, config.table_rate), (layers, config.rate)]
+    lost, since = 0.0, 0
+    for number in range(config.epochs) if epochs is None else epochs:
+        batches = epoch(
             source,
             target,
             rows,
             size=config.batch,
             negatives=config.negatives,
             replacement_rate=config.replacement_rate,
-            random=random,
+            random=np.random.default_rng([seed, number]),
             device=device,
-        ):
+        )
+        for step, batch in enumerate(batches, number * length):
             value = loss(network, batch, aggregate)
             for one, rate in with_rates:
                 one.zero_grad()
-                one.param_groups[0]["lr"] = rate * (1 - step / steps)
+                one.param_groups[0]["lr"] = rate * (1 - step / (length * config.epochs))
             torch.autograd.backward(value)
             for one, _ in with_rates:
                 one.step()
-            step, lost, since = step + 1, lost + float(value.detach()), since + 1
-            if step % REPORT_EVERY == 0 or step == steps:
-                yield Progress(step, steps, phase, lost / since)
+            lost, since = lost + float(value.detach()), since + 1
+            if (step + 1) % REPORT_EVERY == 0 or (step + 1) % length == 0:
+                yield Progress(step + 1, length * config.epochs, phase, lost / since)
                 lost, since = 0.0, 0
 
 
