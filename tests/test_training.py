@@ -145,6 +145,11 @@ def test_a_lone_pair_can_be_trained_on() -> None:
     assert all(bool(value.isfinite().all()) for value in network.state_dict().values())
 
 
+def test_a_training_that_runs_away_says_so() -> None:
+    with pytest.raises(UsageError, match="smaller training"):
+        trained(TrainingConfig(optimizer="sgd", rate=1e6, table_rate=1e6, epochs=3, batch=10))
+
+
 def test_bad_settings_fail() -> None:
     with pytest.raises(UsageError, match="neither sgd"):
         TrainingConfig(optimizer="magic")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -143,6 +144,11 @@ def train(
                 one.step()
             lost, since = lost + float(value.detach()), since + 1
             if (step + 1) % REPORT_EVERY == 0 or (step + 1) % length == 0:
+                if not math.isfinite(lost):
+                    raise UsageError(
+                        "training ran away, its loss is no number any more: "
+                        "give a smaller training.rate or training.table_rate"
+                    )
                 yield Progress(step + 1, length * config.epochs, phase, lost / since)
                 lost, since = 0.0, 0
 
