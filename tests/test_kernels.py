@@ -264,14 +264,13 @@ def test_what_a_pair_added_to_the_counts_is_left_out() -> None:
 
 
 @njit
-def _lookup(counts: Any, source: int, target: int) -> Any:
-    low, end = counts.offsets[target], counts.offsets[target + 1]
-    return kernels._count(counts.sources, counts.values, low, end, source)
+def _look_up(counts: Any, sources: Any, targets: Any, own: Any) -> Any:
+    return kernels._own_counts(counts, sources, targets, own)
 
 
 @given(st.dictionaries(st.tuples(st.integers(0, 5), st.integers(0, 7)), st.floats(0, 9, width=32)))
 def test_counts_are_found_as_in_a_dictionary(entries: dict[tuple[int, int], float]) -> None:
-    """Keys are (target, source)."""
+    """Keys are (target, source); target word 6 is one that training did not see."""
     ordered = sorted(entries)
     targets = np.array([target for target, _ in ordered], np.int64)
     counts = vectors_alone(8, 6)._replace(
@@ -279,9 +278,28 @@ def test_counts_are_found_as_in_a_dictionary(entries: dict[tuple[int, int], floa
         sources=np.array([source for _, source in ordered], np.int32),
         values=np.array([entries[key] for key in ordered], np.float32),
     )
-    for target in range(6):
-        for source in range(8):
-            assert _lookup(counts, source, target) == entries.get((target, source), 0.0)
+    words = np.arange(8, dtype=np.int32), np.arange(7, dtype=np.int32)
+    expected = np.array([[entries.get((target, source), 0.0) for source in range(8)] for target in range(7)])
+    nothing = np.empty((0, 0), np.float32)
+    assert np.array_equal(_look_up(counts, *words, nothing), expected.astype(np.float32))
+    own = np.full((8, 7), 2.0, np.float32)  # (source, target)
+    assert np.array_equal(_look_up(counts, *words, own), np.maximum(expected - 2, 0).astype(np.float32))
+
+
+@njit
+def _exponentials(values: Any) -> None:
+    kernels.exponentials(values)
+
+
+def test_exponentials_are_those_of_the_library() -> None:
+    values = np.linspace(-87, kernels.LARGEST, 100_003, dtype=np.float32).reshape(1, -1)
+    found = values.copy()
+    _exponentials(found)
+    assert np.abs(found / np.exp(values.astype(np.float64)) - 1).max() < 1e-5
+    outside = np.array([[-1000.0, 20.0, 0.0]], np.float32)
+    _exponentials(outside)
+    assert 0 <= outside[0, 0] < 1e-37 and outside[0, 2] == 1
+    assert outside[0, 1] == pytest.approx(np.exp(kernels.LARGEST), rel=1e-5)
 
 
 @given(

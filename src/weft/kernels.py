@@ -25,9 +25,15 @@ CLIP = 10  # jumps of so many words and more weigh alike
 NEAR = CLIP - 1
 WIDTH = 2 * NEAR + 1  # of the jumps that weigh apart; a constant, so that loops over them are unrolled
 LARGEST = 14.0  # of a score: exp(14) is more than any ratio that a million pairs can show
+LANES = 8  # states that one instruction handles: rows of states are padded to whole lanes
 
 
-_OPTIONS: Any = {"cache": True, "nogil": True, "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
+_OPTIONS: Any = {
+    "cache": True,
+    "nogil": True,
+    "fastmath": {"reassoc", "contract", "arcp", "nsz"},
+    "error_model": "numpy",  # a check of every division would keep loops from being done in lanes
+}
 
 
 def kernel(function: Any) -> Any:
@@ -137,12 +143,40 @@ def start_distribution(n: int, weights: Floats) -> Floats:
 
 
 @inner
-def _jump_chances(n: int, jumps: Floats, classes: Ints, mixture: float) -> tuple[Floats, Floats, Floats]:
+def exponentials(values: Floats) -> None:
+    """Replace each value (at least −87, at most LARGEST) by its exponential, many at a time.
+
+    With n the nearest whole number to x / log 2, exp(x) is 2ⁿ · exp(x − n log 2); the latter by a polynomial,
+    the former by writing n where a number keeps its exponent.
+    """
+    flat = values.reshape(values.size)
+    powers = np.empty(min(len(flat), 1024), np.int32)
+    as_floats = powers.view(np.float32)
+    for start in range(0, len(flat), 1024):
+        block = flat[start : start + 1024]
+        for k in range(len(block)):
+            x = min(max(block[k], np.float32(-87.0)), np.float32(LARGEST))
+            n = np.int32(x * np.float32(1.44269504) + np.float32(128.5)) - np.int32(128)
+            r = x - np.float32(n) * np.float32(0.693147181)
+            p = np.float32(1.3981999507e-3) + r * np.float32(1.9875691500e-4)
+            p = np.float32(4.1665795894e-2) + r * (np.float32(8.3334519073e-3) + r * p)
+            p = np.float32(5.0000001201e-1) + r * (np.float32(1.6666665459e-1) + r * p)
+            block[k] = np.float32(1.0) + r * (np.float32(1.0) + r * p)
+            powers[k] = np.int32((n + np.int32(127)) << np.int32(23))
+        for k in range(len(block)):
+            block[k] *= as_floats[k]
+
+
+@inner
+def _jump_chances(
+    n: int, width: int, jumps: Floats, classes: Ints, mixture: float
+) -> tuple[Floats, Floats, Floats]:
     """Return the chances of jumps from each of n states, and what a weight of one is worth there.
 
-    The chances are (n, WIDTH): of each near jump, and last of any one far jump to the left, and to the right.
+    Chances are (WIDTH, width) of each near jump, and (n, 2) of any one far jump to the left, to the right.
     """
-    chances = np.empty((n, WIDTH + 2), np.float32)
+    near = np.zeros((WIDTH, width), np.float32)
+    far = np.empty((n, 2), np.float32)
     worth = np.empty(n, np.float32)
     for k in range(n):
         weights = jumps[classes[k]]
@@ -152,42 +186,55 @@ def _jump_chances(n: int, jumps: Floats, classes: Ints, mixture: float) -> tuple
         worth[k] = 1 / total
         share = np.float32(1.0 - mixture) / total
         for d in range(WIDTH):
-            chances[k, d] = weights[d + 1] * share
-        chances[k, WIDTH] = weights[0] * share
-        chances[k, WIDTH + 1] = weights[2 * CLIP] * share
-    return chances[:, :WIDTH].copy(), chances[:, WIDTH:].copy(), worth
+            near[d, k] = weights[d + 1] * share
+        far[k, 0] = weights[0] * share
+        far[k, 1] = weights[2 * CLIP] * share
+    return near, far, worth
 
 
 @inner
-def _jump(mass: Floats, near: Floats, far: Floats, anywhere: float, room: Floats, out: Floats) -> None:
-    """Set out[k] to the mass that jumps to k; `room` has NEAR more places at each end."""
-    n = len(mass)
-    for k in range(len(room)):
-        room[k] = anywhere
-    for k in range(n):
+def _arrivals(near: Floats, n: int) -> Floats:
+    """Turn the chances of near jumps round: by the state jumped to, and from the farthest left of it on."""
+    arrivals = np.zeros_like(near)
+    for d in range(WIDTH):
+        for k in range(max(0, NEAR - d), min(n, n + NEAR - d)):
+            arrivals[d, k] = near[WIDTH - 1 - d, k + d - NEAR]
+    return arrivals
+
+
+@inner
+def _near_jumps(values: Floats, chances: Floats, out: Floats) -> None:
+    """Add to out[k] the sum over d of values[k + d] · chances[d, k]."""
+    for k in range(len(out)):  # the inner loop is unrolled, so that this one is done in lanes
+        total = out[k]
         for d in range(WIDTH):
-            room[k + d] += mass[k] * near[k, d]
+            total += values[k + d] * chances[d, k]
+        out[k] = total
+
+
+@inner
+def _jump(mass: Floats, arrivals: Floats, far: Floats, anywhere: float, out: Floats) -> None:
+    """Set out[k] to the mass that jumps to k; `mass` has NEAR zeros at each end."""
+    n = len(far)
+    for k in range(len(out)):
+        out[k] = anywhere
     total = np.float32(0.0)
     for k in range(n - CLIP):
-        total += mass[k] * far[k, 1]
-        room[k + CLIP + NEAR] += total
+        total += mass[NEAR + k] * far[k, 1]
+        out[k + CLIP] += total
     total = np.float32(0.0)
     for k in range(n - CLIP):
-        total += mass[n - 1 - k] * far[n - 1 - k, 0]
-        room[n - 1 - k - CLIP + NEAR] += total
-    for k in range(n):
-        out[k] = room[k + NEAR]
+        total += mass[NEAR + n - 1 - k] * far[n - 1 - k, 0]
+        out[n - 1 - k - CLIP] += total
+    _near_jumps(mass, arrivals, out)
 
 
 @inner
 def _jump_back(ahead: Floats, near: Floats, far: Floats, anywhere: float, out: Floats) -> None:
     """Set out[k] to the sum of what lies ahead of k by each jump; `ahead` has NEAR zeros at each end."""
-    n = len(out)
-    for k in range(n):
-        total = np.float32(anywhere)
-        for d in range(WIDTH):
-            total += ahead[k + d] * near[k, d]
-        out[k] = total
+    n = len(far)
+    for k in range(len(out)):
+        out[k] = anywhere
     total = np.float32(0.0)
     for k in range(CLIP, n):
         total += ahead[k - CLIP + NEAR]
@@ -196,6 +243,7 @@ def _jump_back(ahead: Floats, near: Floats, far: Floats, anywhere: float, out: F
     for k in range(n - CLIP):
         total += ahead[n - 1 - k + NEAR]
         out[n - 1 - k - CLIP] += total * far[n - 1 - k - CLIP, 1]
+    _near_jumps(ahead, near, out)
 
 
 @inner
@@ -216,111 +264,85 @@ def chain(
     Tallies of no length are not kept.
     """
     n_steps, n = emission.shape
-    near, far, worth = _jump_chances(n, prior.jumps[direction], classes, prior.mixture)
-    linked = np.float32(1.0 - prior.null)
+    width = (n + LANES - 1) // LANES * LANES  # states beyond n have the ratio 0: nothing comes of them
+    near, far, worth = _jump_chances(n, width, prior.jumps[direction], classes, prior.mixture)
+    arrivals = _arrivals(near, n)
     anywhere = np.float32(prior.mixture / n)
     first = start_distribution(n, prior.starts[direction])
-    mass = np.empty((n_steps, n), np.float32)  # α, linked or not
-    room = np.empty(n + 2 * NEAR, np.float32)
-    before = first
+    mass = np.zeros((n_steps + 1, width + 2 * NEAR), np.float32)  # α, linked or not, before each step
+    linked = np.zeros((n_steps, width), np.float32)  # α of the states that explain the word
+    ratios = np.zeros((n_steps, width), np.float32)
+    for k in range(n):
+        mass[0, NEAR + k] = linked[0, k] = first[k]
     for step in range(n_steps):
-        if step == 0:
-            for k in range(n):
-                posterior[0, k] = first[k]
-        else:
-            _jump(before, near, far, anywhere, room, posterior[step])
+        for k in range(n):
+            ratios[step, k] = np.float32(1.0 - prior.null) * emission[step, k]
+        if step > 0:
+            _jump(mass[step], arrivals, far, anywhere, linked[step])
         scale = np.float32(0.0)
-        for k in range(n):
-            posterior[step, k] *= linked * emission[step, k]
-            mass[step, k] = posterior[step, k] + nulls[step] * before[k]
-            scale += mass[step, k]
+        for k in range(width):
+            linked[step, k] *= ratios[step, k]
+            mass[step + 1, NEAR + k] = linked[step, k] + nulls[step] * mass[step, NEAR + k]
+            scale += mass[step + 1, NEAR + k]
         scales[step] = scale
+        inverse = np.float32(1.0) / scale
+        for k in range(width):
+            mass[step + 1, NEAR + k] *= inverse
+    aheads = _chain_backward(ratios, nulls, prior.mixture / n, linked, scales, near, far)
+    for step in range(n_steps):
         for k in range(n):
-            posterior[step, k] /= scale
-            mass[step, k] /= scale
-        before = mass[step]
-    _chain_backward(
-        emission, nulls, prior, direction, classes, posterior, scales, mass, near, far, worth, jump_tally
-    )
+            posterior[step, k] = linked[step, k]
+    if len(jump_tally):
+        together = np.dot(mass[1:n_steps].T, aheads[1:])  # of each state and the next
+        _tally_jumps(together[NEAR:], near, far, worth, classes, jump_tally)
     if len(start_tally):
         _tally_starts(posterior[0], first, prior.starts[direction], start_tally)
 
 
 @inner
 def _chain_backward(
-    emission: Floats,
-    nulls: Floats,
-    prior: Prior,
-    direction: int,
-    classes: Ints,
-    posterior: Floats,
-    scales: Floats,
-    mass: Floats,
-    near: Floats,
-    far: Floats,
-    worth: Floats,
-    tally: Doubles,
-) -> None:
-    n_steps, n = emission.shape
-    after = np.ones(n, np.float32)  # β
-    back = np.empty(n, np.float32)
-    ahead = np.zeros(n + 2 * NEAR, np.float32)
-    taken = np.zeros((n, WIDTH), np.float32)
-    taken_far = np.zeros((n, 2), np.float32)
+    ratios: Floats, nulls: Floats, anywhere: float, linked: Floats, scales: Floats, near: Floats, far: Floats
+) -> Floats:
+    """Turn the forward pass's `linked` into posteriors; return what lies ahead of each step, by state."""
+    n_steps, width = ratios.shape
+    after = np.ones(width, np.float32)  # β
+    back = np.empty(width, np.float32)
+    aheads = np.zeros((n_steps, width + 2 * NEAR), np.float32)
     for step in range(n_steps - 1, -1, -1):
-        for k in range(n):
-            posterior[step, k] *= after[k]
-        if step == 0:
-            break
+        inverse = np.float32(1.0) / scales[step]
         total = np.float32(0.0)
-        for k in range(n):
-            value = np.float32(1.0 - prior.null) * emission[step, k] * after[k] / scales[step]
-            ahead[k + NEAR] = value
-            total += value
-        _jump_back(ahead, near, far, prior.mixture / n * total, back)
-        if len(tally):
-            _take_jumps(mass[step - 1], ahead, taken, taken_far)
-        for k in range(n):
-            after[k] = back[k] + after[k] * nulls[step] / scales[step]
-    if len(tally):
-        _tally_jumps(taken, taken_far, near, far, worth, classes, tally)
-
-
-@inner
-def _take_jumps(mass: Floats, ahead: Floats, taken: Floats, taken_far: Floats) -> None:
-    """Add up, by state, the products of what came before and what lies ahead by each jump."""
-    n = len(mass)
-    for k in range(n):
-        for d in range(WIDTH):
-            taken[k, d] += mass[k] * ahead[k + d]
-    total = np.float32(0.0)
-    for k in range(CLIP, n):
-        total += ahead[k - CLIP + NEAR]
-        taken_far[k, 0] += mass[k] * total
-    total = np.float32(0.0)
-    for k in range(n - CLIP):
-        total += ahead[n - 1 - k + NEAR]
-        taken_far[n - 1 - k - CLIP, 1] += mass[n - 1 - k - CLIP] * total
+        for k in range(width):
+            share = after[k] * inverse
+            linked[step, k] *= share
+            aheads[step, k + NEAR] = ratios[step, k] * share
+            total += ratios[step, k] * share
+        if step > 0:
+            _jump_back(aheads[step], near, far, np.float32(anywhere * total), back)
+            null = nulls[step] * inverse
+            for k in range(width):
+                after[k] = back[k] + after[k] * null
+    return aheads
 
 
 @inner
 def _tally_jumps(
-    taken: Floats,
-    taken_far: Floats,
-    near: Floats,
-    far: Floats,
-    worth: Floats,
-    classes: Ints,
-    tally: Doubles,
+    together: Floats, near: Floats, far: Floats, worth: Floats, classes: Ints, tally: Doubles
 ) -> None:
-    """Tally the expected jumps from each state, and those that could have been made."""
+    """Tally the expected jumps from each state, and those that could have been made.
+
+    `together` is (state, NEAR + next state): the products of what came before and what lies ahead.
+    """
     n = len(worth)
     for k in range(n):
         own = classes[k]
-        left, right = taken_far[k, 0] * far[k, 0], taken_far[k, 1] * far[k, 1]
+        left = right = np.float32(0.0)
+        for to in range(k + 1 - CLIP):
+            left += together[k, NEAR + to] * far[k, 0]
+        for to in range(k + CLIP, n):
+            right += together[k, NEAR + to] * far[k, 1]
         departures = left + right
         for d in range(WIDTH):
-            jumps = taken[k, d] * near[k, d]
+            jumps = together[k, k + d] * near[d, k]
             tally[0, own, d + 1] += jumps
             departures += jumps
         tally[0, own, 0] += left
@@ -459,15 +481,17 @@ def _negative_weights(
     """Return the slope of log(1 + a) for each word and each sentence of the group that is not its own."""
     aggregated = np.dot(ratio, others)
     n_words, n_pairs = counts.shape
+    lost = 0.0
     for w in range(n_words):
         total = np.float32(0.0)
         for b in range(n_pairs):
             total += counts[w, b]
         for b in range(n_pairs):
-            a = null + (1.0 - null) * aggregated[w, b]
-            times = weight * (total - counts[w, b])
-            loss[0] += times * math.log(1.0 + a)
-            aggregated[w, b] = times * (1.0 - null) / (1.0 + a)
+            a = np.float32(null) + np.float32(1.0 - null) * aggregated[w, b]
+            times = np.float32(weight) * (total - counts[w, b])
+            lost += times * math.log(np.float32(1.0) + a)
+            aggregated[w, b] = times * np.float32(1.0 - null) / (np.float32(1.0) + a)
+    loss[0] += lost
     return aggregated
 
 
@@ -506,9 +530,7 @@ def gradients(
     compose(s_words, source.rows, source.row_offsets, source.table, s_vectors)
     compose(t_words, target.rows, target.row_offsets, target.table, t_vectors)
     ratio = np.dot(t_vectors, s_vectors.T)  # (target words, source words)
-    for t in range(ratio.shape[0]):
-        for s in range(ratio.shape[1]):
-            ratio[t, s] = math.exp(min(ratio[t, s], np.float32(LARGEST)))
+    exponentials(ratio)
     s_counts = _occurrences(source, pairs, s_places, len(s_words))
     t_counts = _occurrences(target, pairs, t_places, len(t_words))
     s_shares, t_shares = _shares(s_counts), _shares(t_counts)
@@ -565,10 +587,12 @@ def _add_positive(
     classes = np.zeros(longest, np.int32)
     explain(forward, nulls, prior, 0, classes, t_posterior, t_scales, tally, group)
     explain(backward, nulls, prior, 1, classes, s_posterior, s_scales, tally, group)
+    t_slopes = np.float32(1.0) / (np.float32(1.0) + t_scales)
+    s_slopes = np.float32(1.0) / (np.float32(1.0) + s_scales)
     for t in range(n_target):
         for s in range(n_source):
             agreed = math.sqrt(t_posterior[t, s] * s_posterior[s, t])
-            slope[t_own[t], s_own[s]] -= agreed / (1 + t_scales[t]) + agreed / (1 + s_scales[s])
+            slope[t_own[t], s_own[s]] -= agreed * (t_slopes[t] + s_slopes[s])
     loss = tally.loss[group]
     for t in range(n_target):
         loss[0] += math.log(1.0 + 1.0 / t_scales[t])
@@ -627,19 +651,6 @@ def update(
 
 
 @inner
-def _count(sources: Ints, values: Floats, low: int, end: int, source: int) -> Any:
-    """Look up the count of a word among `sources[low:end]`, those of one target word."""
-    high = end
-    while low < high:
-        middle = (low + high) // 2
-        if sources[middle] < source:
-            low = middle + 1
-        else:
-            high = middle
-    return values[low] if low < end and sources[low] == source else np.float32(0.0)
-
-
-@inner
 def _pick(tokens: Ints, vectors: Floats, unseen: Floats) -> Floats:
     """Return the vectors of tokens; numbers beyond the words of training are those of unseen ones."""
     picked = np.empty((len(tokens), vectors.shape[1]), np.float32)
@@ -651,12 +662,50 @@ def _pick(tokens: Ints, vectors: Floats, unseen: Floats) -> Floats:
 
 
 @inner
-def _scales(tokens: Ints, scales: Floats) -> Floats:
-    picked = np.ones(len(tokens), np.float32)
+def _facts(tokens: Ints, scales: Floats, counts: Longs, total: float, strength: float) -> Any:
+    """Return of each word its scale, what one of its occurrences is worth, and what a count of it weighs.
+
+    A word that training did not see, or counts that have no strength, weigh nothing.
+    """
+    own = np.ones(len(tokens), np.float32)
+    worth = np.full(len(tokens), total, np.float32)
+    weight = np.zeros(len(tokens), np.float32)
     for place in range(len(tokens)):
-        if tokens[place] < len(scales):
-            picked[place] = scales[tokens[place]]
-    return picked
+        word = tokens[place]
+        if word < len(scales):
+            own[place] = scales[word]
+        if word < len(counts) and counts[word] > 0:
+            worth[place] = total / counts[word]
+            if strength > 0.0:
+                weight[place] = 1.0 / (counts[word] + strength)
+    return own, worth, weight
+
+
+@inner
+def _own_counts(counts: Counts, s_tokens: Ints, t_tokens: Ints, own: Floats) -> Floats:
+    """Look up the counts of a pair's cells, (target, source), less what the pair itself added to them."""
+    found = np.zeros((len(t_tokens), len(s_tokens)), np.float32)
+    offsets, sources, values = counts.offsets, counts.sources, counts.values
+    for t in range(len(t_tokens)):
+        if t_tokens[t] + 1 >= len(offsets):  # a word that training did not see
+            continue
+        first, end = offsets[t_tokens[t]], offsets[t_tokens[t] + 1]
+        for s in range(len(s_tokens)):
+            source = s_tokens[s]
+            low, high = first, end
+            while low < high:
+                middle = (low + high) // 2
+                if sources[middle] < source:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < end and sources[low] == source:
+                found[t, s] = values[low]
+    if len(own):
+        for t in range(len(t_tokens)):
+            for s in range(len(s_tokens)):
+                found[t, s] = max(found[t, s] - own[s, t], np.float32(0.0))
+    return found
 
 
 @inner
@@ -671,28 +720,22 @@ def _emissions(
     t_tokens = target.tokens[target.offsets[pair] : target.offsets[pair + 1]]
     s_vectors = _pick(s_tokens, source.vectors, source.unseen)
     forward = np.dot(_pick(t_tokens, target.vectors, target.unseen), s_vectors.T)
+    exponentials(forward)
     backward = np.empty((len(s_tokens), len(t_tokens)), np.float32)
-    s_scales = _scales(s_tokens, source.scales)
-    t_scales = _scales(t_tokens, target.scales)
-    strength, likeness = counts.strength, counts.likeness
-    offsets, sources, values, twins = counts.offsets, counts.sources, counts.values, counts.twins
-    s_totals, t_totals = counts.source, counts.target
+    s_scales, s_worth, s_weights = _facts(s_tokens, source.scales, counts.source, totals[0], counts.strength)
+    t_scales, t_worth, t_weights = _facts(t_tokens, target.scales, counts.target, totals[1], counts.strength)
+    strength, likeness, twins = np.float32(counts.strength), np.float32(counts.likeness), counts.twins
+    found = _own_counts(counts, s_tokens, t_tokens, own)
     for t in range(len(t_tokens)):
-        n_t = t_totals[t_tokens[t]] if t_tokens[t] < len(t_totals) else 0
-        low, end = (offsets[t_tokens[t]], offsets[t_tokens[t] + 1]) if n_t > 0 else (0, 0)
+        twin = twins[t_tokens[t]]
         for s in range(len(s_tokens)):
-            n_s = s_totals[s_tokens[s]] if s_tokens[s] < len(s_totals) else 0
-            ratio = math.exp(min(forward[t, s], np.float32(LARGEST)))
-            ahead, back = ratio * s_scales[s], ratio * t_scales[t]
-            if twins[t_tokens[t]] == s_tokens[s]:
-                ahead += likeness * (totals[1] / max(n_t, 1) - ahead)
-                back += likeness * (totals[0] / max(n_s, 1) - back)
-            if strength > 0.0 and n_t > 0 and n_s > 0:
-                count = _count(sources, values, low, end, s_tokens[s])
-                if len(own):
-                    count = max(count - own[s, t], 0.0)
-                ahead = (count * totals[1] / n_t + strength * ahead) / (n_s + strength)
-                back = (count * totals[0] / n_s + strength * back) / (n_t + strength)
+            ahead, back = forward[t, s] * s_scales[s], forward[t, s] * t_scales[t]
+            if twin == s_tokens[s]:
+                ahead += likeness * (t_worth[t] - ahead)
+                back += likeness * (s_worth[s] - back)
+            if s_weights[s] * t_weights[t] > 0.0:
+                ahead = (found[t, s] * t_worth[t] + strength * ahead) * s_weights[s]
+                back = (found[t, s] * s_worth[s] + strength * back) * t_weights[t]
             forward[t, s] = ahead
             backward[s, t] = back
     return forward, backward
