@@ -8,6 +8,7 @@ are weights for what the decoder may say.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +21,9 @@ import numpy.typing as npt
 Floats: TypeAlias = npt.NDArray[np.float64]
 ORDER = 4
 RANDOM_DIRECTIONS = 5
-RESTARTS = 10
+RESTARTS = 4
+LEAST = 1e-5  # gain of BLEU in a turn over all directions that another turn is worth
+REACH = 0.25  # of the length of the weights, that one round may change
 
 
 class Candidate(NamedTuple):
@@ -112,14 +115,16 @@ def tune(
     *,
     first: Sequence[Sequence[Candidate]] | None = None,
     fixed: Sequence[int] = (),
+    reach: float = REACH,
     rounds: int = 10,
     seed: int = 1,
 ) -> tuple[Floats, list[float]]:
     """Search the weights whose translations have the best BLEU; return them, and the BLEU of each round.
 
     `first` may give the lists of the first weights. Weights at `fixed` places keep their value. Each round
-    decodes with weights chosen on the lists so far; of all weights that were decoded with, the best are kept.
-    Stops when nothing new comes.
+    decodes with weights chosen on the lists so far, in a ball around the best that were decoded with: its
+    radius is `reach` of their length. Lists say little of weights far from those that made them. Stops when
+    nothing new comes.
     """
     generator = np.random.default_rng(seed)
     weights = np.array(start, dtype=np.float64)
@@ -132,9 +137,10 @@ def tune(
         tried.append((_first_best(lists, references), weights))
         if pool.add(lists) == 0 or len(tried) > rounds:
             break
-        starts = [weights, *(weights_like(weights, free, generator) for _ in range(RESTARTS))]
+        ball = Ball(best := max(tried, key=lambda result: result[0])[1], reach * float(np.linalg.norm(best)))
+        starts = [best, *(ball.draw(free, generator) for _ in range(RESTARTS))]
         gathered = pool.lists()
-        found = [optimize(gathered, one, free, generator) for one in starts]
+        found = [optimize(gathered, one, free, generator, ball) for one in starts]
         weights = max(found, key=lambda result: result[1])[0]
         # Only ratios matter: one scale keeps the decoder's pruning comparable from round to round.
         weights[free] *= scale / np.abs(weights[free]).sum()
@@ -149,30 +155,48 @@ def _first_best(lists: Sequence[Sequence[Candidate]], references: Sequence[Seque
     return float(bleu(np.asarray(np.sum(counts, axis=0))))
 
 
-def weights_like(weights: Floats, free: Sequence[int], generator: np.random.Generator) -> Floats:
-    """Draw weights to start from anew: none negative, none above the greatest."""
-    other = weights.copy()
-    other[list(free)] = generator.uniform(0, np.abs(weights[list(free)]).max(), len(free))
-    return other
+class Ball(NamedTuple):
+    """Hold weights that are trusted, and how far from them others may be."""
+
+    centre: Floats
+    radius: float
+
+    def draw(self, free: Sequence[int], generator: np.random.Generator) -> Floats:
+        """Draw weights to start from anew."""
+        direction = _draw_direction(len(self.centre), free, generator)
+        distance = self.radius * generator.uniform()
+        return np.asarray(self.centre + direction * distance / np.linalg.norm(direction))
+
+    def bounds(self, weights: Floats, direction: Floats) -> tuple[float, float]:
+        """Give the least and the greatest step along a direction that stay inside."""
+        away = weights - self.centre
+        along, length = float(away @ direction), float(direction @ direction)
+        root = math.sqrt(max(along**2 - length * (float(away @ away) - self.radius**2), 0.0))
+        return (-along - root) / length, (-along + root) / length
+
+
+def _draw_direction(size: int, free: Sequence[int], generator: np.random.Generator) -> Floats:
+    direction = np.zeros(size)
+    direction[list(free)] = generator.normal(size=len(free))
+    return direction
 
 
 def optimize(
-    lists: Lists, start: Floats, free: Sequence[int], generator: np.random.Generator
+    lists: Lists, start: Floats, free: Sequence[int], generator: np.random.Generator, ball: Ball
 ) -> tuple[Floats, float]:
-    """Climb from one start, line by line, until no axis and no random direction helps."""
+    """Climb from one start, line by line, until no axis and no random direction helps, inside the ball."""
     weights = start.copy()
     score = float(bleu(_chosen(lists, weights)))
     while True:
+        before = score
         directions = list(np.eye(len(weights))[list(free)])
-        for _ in range(RANDOM_DIRECTIONS):
-            direction = np.zeros(len(weights))
-            direction[list(free)] = generator.normal(size=len(free))
-            directions.append(direction)
-        steps = [(line_search(lists, weights, direction), direction) for direction in directions]
-        (step, reached), direction = max(steps, key=lambda item: item[0][1])
-        if reached <= score + 1e-6:
+        directions += [_draw_direction(len(weights), free, generator) for _ in range(RANDOM_DIRECTIONS)]
+        for direction in directions:
+            step, reached = line_search(lists, weights, direction, ball.bounds(weights, direction))
+            if reached > score:
+                weights, score = weights + step * direction, reached
+        if score < before + LEAST:
             return weights, score
-        weights, score = weights + step * direction, reached
 
 
 def _chosen(lists: Lists, weights: Floats) -> Floats:
@@ -181,8 +205,13 @@ def _chosen(lists: Lists, weights: Floats) -> Floats:
     return np.asarray(lists.statistics[order[first]].sum(axis=0), dtype=np.float64)
 
 
-def line_search(lists: Lists, weights: Floats, direction: Floats) -> tuple[float, float]:
-    """Find the step along a direction with the best BLEU, exactly: between two changes nothing changes."""
+def line_search(
+    lists: Lists, weights: Floats, direction: Floats, bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> tuple[float, float]:
+    """Find the step along a direction with the best BLEU, exactly: between two changes nothing changes.
+
+    Only steps within the bounds count, where 0 must be.
+    """
     places, before, after = envelopes(lists.features @ direction, lists.features @ weights, lists.owners)
     changes = np.isfinite(places)
     total = lists.statistics[after[~changes]].sum(axis=0)
@@ -192,12 +221,15 @@ def line_search(lists: Lists, weights: Floats, direction: Floats) -> tuple[float
     at = places[changes][order]
     steps = lists.statistics[after[changes][order]] - lists.statistics[before[changes][order]]
     scores = bleu(np.vstack([total, total + np.cumsum(steps, axis=0)]))
+    least, greatest = (
+        bound if math.isfinite(bound) else end
+        for bound, end in zip(bounds, (at[0] - 2, at[-1] + 2), strict=True)
+    )
+    lows = np.maximum(np.append(min(at[0] - 2, least), at), least)
+    highs = np.minimum(np.append(at, max(at[-1] + 2, greatest)), greatest)
     # Several sentences may change at one place: only what holds after the last of them is reachable.
-    reachable = np.append(np.append(True, np.diff(at) > 1e-12), True)
-    interval = int(np.argmax(np.where(reachable, scores, -1.0)))
-    low = at[interval - 1] if interval > 0 else at[0] - 2.0
-    high = at[interval] if interval < len(at) else at[-1] + 2.0
-    return float((low + high) / 2), float(scores[interval])
+    interval = int(np.argmax(np.where(highs - lows > 1e-12, scores, -1.0)))
+    return float((lows[interval] + highs[interval]) / 2), float(scores[interval])
 
 
 def envelopes(

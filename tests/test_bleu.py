@@ -94,6 +94,26 @@ def test_the_line_search_finds_the_best_step(seed: int) -> None:
     assert reached >= on_a_grid - 1e-12
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_line_search_stays_in_the_ball(seed: int) -> None:
+    lists = some_lists(seed)
+    generator = np.random.default_rng(seed + 200)
+    centre, direction = generator.normal(size=3), generator.normal(size=3)
+    ball = mert.Ball(centre, 0.4)
+    weights = ball.draw([0, 1, 2], generator)
+    assert np.linalg.norm(weights - centre) <= 0.4
+    low, high = ball.bounds(weights, direction)
+    assert low <= 0 <= high
+    for edge in (low, high):
+        assert np.linalg.norm(weights + edge * direction - centre) == pytest.approx(0.4)
+    step, reached = mert.line_search(lists, weights, direction, (low, high))
+    assert low <= step <= high
+    assert score_at(lists, weights + step * direction) == pytest.approx(reached)
+    assert reached >= max(
+        score_at(lists, weights + place * direction) for place in np.linspace(low, high, 201)
+    )
+
+
 def test_the_envelope_holds_the_highest_lines() -> None:
     slopes = np.array([0.0, 1.0, -1.0, 1.0, 0.0])
     intercepts = np.array([1.0, 0.0, 0.0, -1.0, 0.5])
@@ -119,7 +139,7 @@ def test_tuning_finds_the_feature_that_tells_good_from_bad() -> None:
             lists.append(sorted(candidates, key=lambda item: -float(np.dot(item.features, weights))))
         return lists
 
-    weights, history = mert.tune(decode, references, [1.0, 1.0, 0.25], fixed=[2], rounds=3, seed=1)
+    weights, history = mert.tune(decode, references, [1.0, 1.0, 0.25], fixed=[2], reach=5, rounds=3, seed=1)
     assert history[0] < 0.9 and max(history) == pytest.approx(1.0)
     assert weights[0] < 0
     assert weights[2] == 0.25
