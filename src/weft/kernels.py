@@ -264,36 +264,38 @@ def chain(
     Tallies of no length are not kept.
     """
     n_steps, n = emission.shape
+    kept = len(jump_tally) > 0
     width = (n + LANES - 1) // LANES * LANES  # states beyond n have the ratio 0: nothing comes of them
     near, far, worth = _jump_chances(n, width, prior.jumps[direction], classes, prior.mixture)
     arrivals = _arrivals(near, n)
     anywhere = np.float32(prior.mixture / n)
     first = start_distribution(n, prior.starts[direction])
-    mass = np.zeros((n_steps + 1, width + 2 * NEAR), np.float32)  # α, linked or not, before each step
-    linked = np.zeros((n_steps, width), np.float32)  # α of the states that explain the word
-    ratios = np.zeros((n_steps, width), np.float32)
+    rows = n_steps + 1 if kept else 2  # tallies ask for all of them in the end
+    masses = np.zeros((rows, width + 2 * NEAR), np.float32)  # α, linked or not, before each step
+    linked = np.zeros(width, np.float32)  # α of the states that explain the word
+    ratio = np.zeros(width, np.float32)
     for k in range(n):
-        mass[0, NEAR + k] = linked[0, k] = first[k]
+        masses[0, NEAR + k] = linked[k] = first[k]
     for step in range(n_steps):
+        before, after = masses[step % rows], masses[(step + 1) % rows]
         for k in range(n):
-            ratios[step, k] = np.float32(1.0 - prior.null) * emission[step, k]
+            ratio[k] = np.float32(1.0 - prior.null) * emission[step, k]
         if step > 0:
-            _jump(mass[step], arrivals, far, anywhere, linked[step])
+            _jump(before, arrivals, far, anywhere, linked)
         scale = np.float32(0.0)
         for k in range(width):
-            linked[step, k] *= ratios[step, k]
-            mass[step + 1, NEAR + k] = linked[step, k] + nulls[step] * mass[step, NEAR + k]
-            scale += mass[step + 1, NEAR + k]
+            linked[k] *= ratio[k]
+            after[NEAR + k] = linked[k] + nulls[step] * before[NEAR + k]
+            scale += after[NEAR + k]
         scales[step] = scale
         inverse = np.float32(1.0) / scale
         for k in range(width):
-            mass[step + 1, NEAR + k] *= inverse
-    aheads = _chain_backward(ratios, nulls, prior.mixture / n, linked, scales, near, far)
-    for step in range(n_steps):
+            after[NEAR + k] *= inverse
         for k in range(n):
-            posterior[step, k] = linked[step, k]
-    if len(jump_tally):
-        together = np.dot(mass[1:n_steps].T, aheads[1:])  # of each state and the next
+            posterior[step, k] = linked[k] * inverse
+    aheads = _chain_backward(emission, nulls, prior, near, far, posterior, scales, kept)
+    if kept:
+        together = np.dot(masses[1:n_steps].T, aheads[1:])  # of each state and the next
         _tally_jumps(together[NEAR:], near, far, worth, classes, jump_tally)
     if len(start_tally):
         _tally_starts(posterior[0], first, prior.starts[direction], start_tally)
@@ -301,23 +303,35 @@ def chain(
 
 @inner
 def _chain_backward(
-    ratios: Floats, nulls: Floats, anywhere: float, linked: Floats, scales: Floats, near: Floats, far: Floats
+    emission: Floats,
+    nulls: Floats,
+    prior: Prior,
+    near: Floats,
+    far: Floats,
+    posterior: Floats,
+    scales: Floats,
+    kept: bool,
 ) -> Floats:
-    """Turn the forward pass's `linked` into posteriors; return what lies ahead of each step, by state."""
-    n_steps, width = ratios.shape
+    """Turn α of the states that explain each word into posteriors; return what lies ahead of each step."""
+    n_steps, n = emission.shape
+    width = near.shape[1]
+    anywhere = prior.mixture / n
     after = np.ones(width, np.float32)  # β
     back = np.empty(width, np.float32)
-    aheads = np.zeros((n_steps, width + 2 * NEAR), np.float32)
+    rows = n_steps if kept else 1
+    aheads = np.zeros((rows, width + 2 * NEAR), np.float32)
     for step in range(n_steps - 1, -1, -1):
+        ahead = aheads[step % rows]
         inverse = np.float32(1.0) / scales[step]
+        linked = np.float32(1.0 - prior.null) * inverse
         total = np.float32(0.0)
-        for k in range(width):
-            share = after[k] * inverse
-            linked[step, k] *= share
-            aheads[step, k + NEAR] = ratios[step, k] * share
-            total += ratios[step, k] * share
+        for k in range(n):
+            posterior[step, k] *= after[k]
+            value = linked * emission[step, k] * after[k]
+            ahead[k + NEAR] = value
+            total += value
         if step > 0:
-            _jump_back(aheads[step], near, far, np.float32(anywhere * total), back)
+            _jump_back(ahead, near, far, np.float32(anywhere * total), back)
             null = nulls[step] * inverse
             for k in range(width):
                 after[k] = back[k] + after[k] * null
