@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 from cells import (
     CACHE,
-    RESULTS,
     Cells,
     Unchanged,
+    add_places,
     fill_block,
     say,
     standing,
@@ -273,10 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="runs of each system (3)")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=("weft", "eflomal"))
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="of every system alike (1)")
-    parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="benchmarks/results")
-    parser.add_argument("--cache", type=Path, default=CACHE / "accuracy", metavar="DIR")
-    parser.add_argument("--docs", action="store_true", help="also fill docs/performance.md, draw the figure")
-    parser.add_argument("--publish", action="store_true", help="no runs: tables and figure from the JSON")
+    add_places(parser, cache=CACHE / "accuracy", page="performance.md")
     args = parser.parse_args(arguments)
     if not args.publish:
         jobs = jobs_of([Row.parse(row) for row in args.rows], args.systems, args.seeds)

@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 import speed_tables
 from cells import (
     CACHE,
-    RESULTS,
     Cells,
     Unchanged,
+    add_places,
     fill_block,
     say,
     surroundings,
@@ -269,10 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--length-pairs", type=int, default=3000, metavar="N", help="for each length (3000)")
     parser.add_argument("--turns", type=int, default=1, metavar="N", help="how often both systems run (1)")
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="of both systems alike (2)")
-    parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="benchmarks/results")
-    parser.add_argument("--cache", type=Path, default=CACHE / "speed", metavar="DIR")
-    parser.add_argument("--docs", action="store_true", help="also fill docs/performance.md, draw the figure")
-    parser.add_argument("--publish", action="store_true", help="no runs: tables and figure from the JSON")
+    add_places(parser, cache=CACHE / "speed", page="performance.md")
     args = parser.parse_args(arguments)
     if not args.publish:
         found = measure_all(steps_of(args), Cells(args.cache), args.length_pairs)
