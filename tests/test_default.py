@@ -11,6 +11,7 @@ from small import aligner, sample
 from weft import Aligner, Alignment, Decoding
 from weft.posterior import (
     agreement,
+    best_words,
     calibrated,
     links_by_direction,
     null_probabilities,
@@ -24,18 +25,26 @@ BACKWARD = np.array([[0.8, 0.1], [0.1, 0.6], [0.3, 0.1]])
 
 
 def test_each_word_chooses_unless_none_is_likelier() -> None:
-    assert links_by_direction(FORWARD, BACKWARD, Decoding(direction="forward")).links == ((0, 0),)
-    assert links_by_direction(FORWARD, BACKWARD, Decoding(direction="backward")).links == ((0, 0), (1, 1))
-    union = links_by_direction(FORWARD, BACKWARD, Decoding(heuristic="union"))
-    assert union.links == ((0, 0), (1, 1))
-    assert union.probabilities == tuple(agreement(FORWARD, BACKWARD)[link] for link in union.links)
+    chosen = [best_words(FORWARD, BACKWARD)] * 2
+    forward, backward, union = (
+        links_by_direction(chosen, decoding)
+        for decoding in (
+            Decoding(direction="forward"),
+            Decoding(direction="backward"),
+            Decoding(heuristic="union"),
+        )
+    )
+    assert [own.links for own in forward] == [((0, 0),)] * 2
+    assert [own.links for own in backward] == [((0, 0), (1, 1))] * 2
+    assert union == backward
+    assert union[0].probabilities == tuple(agreement(FORWARD, BACKWARD)[link] for link in union[0].links)
 
 
 def test_null_is_what_is_left() -> None:
     source, target = null_probabilities(FORWARD, BACKWARD)
     assert source.tolist() == pytest.approx([0.1, 0.3, 0.6])
     assert target.tolist() == pytest.approx([0.05, 0.6])
-    left = unlinked(Alignment.of([(0, 0)]), FORWARD, BACKWARD)
+    left = unlinked(Alignment.of([(0, 0)]), (source, target))
     assert [place for place, _ in left[0]] == [1, 2] and [place for place, _ in left[1]] == [1]
 
 

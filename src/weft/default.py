@@ -45,8 +45,10 @@ from weft.models import Arrays, check_files, read_about
 from weft.posterior import (
     Decoding,
     Inference,
+    best_words,
     calibrated,
     links_by_direction,
+    null_probabilities,
     uncalibrated,
     unlinked,
 )
@@ -185,10 +187,7 @@ class DefaultRecipe:
         coded = self._encode(pairs)
         inferences = self._by_threshold(coded, len(pairs), decoding.threshold or self.config.threshold)
         if decoding.by_direction or decoding.null:
-            inferences = [
-                self._refined(coded, number, inference, decoding) if all(map(len, pair)) else inference
-                for number, (pair, inference) in enumerate(zip(pairs, inferences, strict=True))
-            ]
+            inferences = self._refined(coded, pairs, inferences, decoding)
         return [
             Inference(Alignment(), too_long=True) if too_long else inference
             for too_long, inference in zip(long, inferences, strict=True)
@@ -218,14 +217,22 @@ class DefaultRecipe:
             for a, b, score in zip(bounds[:-1], bounds[1:], scores.tolist(), strict=True)
         ]
 
-    def _refined(self, coded: Coded, number: int, inference: Inference, decoding: Decoding) -> Inference:
-        """Choose the links of one pair by direction, and look at the words that have none, as asked."""
-        matrices = self._matrices(coded, number)
-        alignment = inference.alignment
+    def _refined(
+        self, coded: Coded, pairs: Sequence[SentencePair], found: list[Inference], decoding: Decoding
+    ) -> list[Inference]:
+        """Choose links by direction, and look at the words that have none, as asked."""
+        chosen, chances = [], []
+        for number, pair in enumerate(pairs):
+            matrices = self._matrices(coded, number) if all(map(len, pair)) else None
+            chosen.append(best_words(*matrices) if matrices else (Alignment(), Alignment()))
+            chances.append(null_probabilities(*matrices) if matrices else None)
+        links = [inference.alignment for inference in found]
         if decoding.by_direction:
-            alignment = links_by_direction(*matrices, decoding)
-        left = unlinked(alignment, *matrices) if decoding.null else None
-        return Inference(alignment, inference.score, left)
+            links = links_by_direction(chosen, decoding)
+        return [
+            Inference(own, inference.score, unlinked(own, left) if decoding.null and left else None)
+            for own, inference, left in zip(links, found, chances, strict=True)
+        ]
 
     def align(self, pairs: Sequence[SentencePair]) -> list[Alignment]:
         """Align each pair by itself."""

@@ -28,7 +28,7 @@ from weft.lines import LineFile
 from weft.model import ModelConfig, Network
 from weft.progress import Progress
 from weft.stages import Stages
-from weft.symmetrization import symmetrize
+from weft.symmetrization import symmetrize_all
 from weft.tagging import load_tagger
 from weft.text import SentencePair
 from weft.training import TrainingConfig, layer_optimizer, table_optimizer, train
@@ -206,10 +206,9 @@ class PaperRecipe:
         """Align each pair by itself."""
         decoding = self.config.decoding
         forward, backward = self.best(pairs)
-        return [
-            symmetrize(ahead.links(decoding.alpha), back.links(decoding.alpha).inverse(), decoding.heuristic)
-            for ahead, back in zip(forward, backward, strict=True)
-        ]
+        ahead = (best.links(decoding.alpha) for best in forward)
+        back = (best.links(decoding.alpha).inverse() for best in backward)
+        return list(symmetrize_all(ahead, back, decoding.heuristic))
 
     def best(self, pairs: Sequence[SentencePair]) -> tuple[list[BestWords], list[BestWords]]:
         """Find the best words of both directions, of which links are made."""
@@ -227,7 +226,7 @@ class PaperRecipe:
             ahead = [best.links(alpha) for best in forward]
             back = [best.links(alpha).inverse() for best in backward]
             for heuristic in HEURISTICS:
-                links = [symmetrize(a, b, heuristic) for a, b in zip(ahead, back, strict=True)]
+                links = list(symmetrize_all(ahead, back, heuristic))
                 results.append((evaluate(links, gold).aer, alpha, heuristic))
         _, alpha, heuristic = min(results)
         decoding = replace(self.config.decoding, alpha=alpha, heuristic=heuristic)

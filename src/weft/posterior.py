@@ -6,6 +6,7 @@ The probability of a link is √(forward · backward), calibrated; it does not d
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from weft.alignment import Alignment, Unlinked
 from weft.errors import UsageError
-from weft.symmetrization import HEURISTICS, symmetrize
+from weft.symmetrization import HEURISTICS, symmetrize_all
 
 Matrix: TypeAlias = npt.NDArray[np.floating]
 
@@ -102,26 +103,31 @@ def null_probabilities(forward: Matrix, backward: Matrix) -> tuple[Matrix, Matri
     return source.clip(0, 1), target.clip(0, 1)
 
 
-def links_by_direction(forward: Matrix, backward: Matrix, decoding: Decoding) -> Alignment:
-    """Let each word choose its best counterpart, unless none is likelier; then combine as asked."""
+def best_words(forward: Matrix, backward: Matrix) -> tuple[Alignment, Alignment]:
+    """Let each word choose its best counterpart, unless none is likelier: target words, then source words."""
     s_null, t_null = null_probabilities(forward, backward)
     best_s, best_t = forward.argmax(0), backward.argmax(1)
     t_chosen = np.flatnonzero(forward.max(0) > t_null)
     s_chosen = np.flatnonzero(backward.max(1) > s_null)
-    ahead = Alignment.of([(int(best_s[t]), int(t)) for t in t_chosen])
-    back = Alignment.of([(int(s), int(best_t[s])) for s in s_chosen])
-    if decoding.heuristic is not None:
-        chosen = symmetrize(ahead, back, decoding.heuristic)
-    else:
-        chosen = ahead if decoding.direction == "forward" else back
     probabilities = agreement(forward, backward)
-    return Alignment(chosen.links, tuple(float(probabilities[link]) for link in chosen.links))
+    ahead, back = (
+        Alignment.of(list(zip(s.tolist(), t.tolist(), strict=True)), probabilities[s, t].tolist())
+        for s, t in ((best_s[t_chosen], t_chosen), (s_chosen, best_t[s_chosen]))
+    )
+    return ahead, back
 
 
-def unlinked(alignment: Alignment, forward: Matrix, backward: Matrix) -> tuple[Unlinked, Unlinked]:
-    """List the words of both sides that have no link, with the probability that they have none."""
+def links_by_direction(chosen: Sequence[tuple[Alignment, Alignment]], decoding: Decoding) -> list[Alignment]:
+    """Take the links that the words of one direction chose, or combine both, as asked."""
+    if decoding.heuristic is None:
+        return [ahead if decoding.direction == "forward" else back for ahead, back in chosen]
+    ahead, back = ([pair[side] for pair in chosen] for side in (0, 1))
+    return list(symmetrize_all(ahead, back, decoding.heuristic))
+
+
+def unlinked(alignment: Alignment, chances: tuple[Matrix, Matrix]) -> tuple[Unlinked, Unlinked]:
+    """List the words of both sides that have no link, with the `chances` that they have none."""
     taken = [{link[side] for link in alignment.links} for side in (0, 1)]
-    chances = null_probabilities(forward, backward)
     source, target = (
         tuple((n, float(chance)) for n, chance in enumerate(own) if n not in linked)
         for own, linked in zip(chances, taken, strict=True)

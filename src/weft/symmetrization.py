@@ -32,122 +32,170 @@ directional models; for the others only where no two links compete for a word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, pairwise
 from math import sqrt
-from operator import and_, or_, xor
 from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from weft.alignment import Alignment, Link
 from weft.errors import UsageError
 from weft.lockstep import lockstep
 
-# A matrix of links is a list of rows, and a row is a number with a bit for each column: a walk passes over
-# many cells at once. Places begin at 1, and an empty row lies behind the last, so that every cell has
-# neighbours.
-_Rows: TypeAlias = list[int]
+_Ints: TypeAlias = npt.NDArray[np.int64]
+_Links: TypeAlias = Sequence[tuple[Link, ...]]
+
+MOST = 2000  # pairs that are handled together
+ROOM = 1 << 22  # and so many words, every pair taken for as long as the longest
 LONGEST = 1 << 20  # words in a sentence that links may point at
 
 _MOVES = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))  # Moses' order
 
 
-def _moves_by_pattern(moves: tuple[tuple[int, int], ...]) -> list[tuple[tuple[int, int], ...]]:
-    """List, for each pattern of cells around a cell (three bits a row), the moves to them, in order."""
-    bits = [1 << 3 * (row + 1) + column + 1 for row, column in moves]
-    return [
-        tuple(move for move, bit in zip(moves, bits, strict=True) if pattern & bit) for pattern in range(512)
-    ]
-
-
 class _Rule(NamedTuple):
     """Say which neighbours count, and how many words of a link (0 or 1) may be covered for it to be added."""
 
-    moves: list[tuple[tuple[int, int], ...]]
+    moves: tuple[tuple[int, int], ...]
     grow: int
     final: int | None = None
 
 
-_AROUND, _BESIDE = _moves_by_pattern(_MOVES), _moves_by_pattern(_MOVES[:4])
 _RULES = {
-    "grow": _Rule(_BESIDE, 1),
-    "grow-diag": _Rule(_AROUND, 1),
-    "grow-diag-final": _Rule(_AROUND, 1, 1),
-    "grow-diag-final-and": _Rule(_AROUND, 1, 0),
-    "strict-grow-diag": _Rule(_AROUND, 0),
-    "strict-grow-diag-final": _Rule(_AROUND, 0, 0),
+    "grow": _Rule(_MOVES[:4], 1),
+    "grow-diag": _Rule(_MOVES, 1),
+    "grow-diag-final": _Rule(_MOVES, 1, 1),
+    "grow-diag-final-and": _Rule(_MOVES, 1, 0),
+    "strict-grow-diag": _Rule(_MOVES, 0),
+    "strict-grow-diag-final": _Rule(_MOVES, 0, 0),
 }
 
 
-def _pattern(rows: _Rows, row: int, left: int) -> int:
-    """Return the nine cells of three rows, from the column `left`, as three bits a row."""
-    return rows[row - 1] >> left & 7 | (rows[row] >> left & 7) << 3 | (rows[row + 1] >> left & 7) << 6
+class _Cells:
+    """The cells that either direction links, of many pairs, in the order of a walk: by pair, row and column.
+
+    A cell is named by its place in that order. Pairs do not meet: a row and a column lie between them.
+    """
+
+    def __init__(self, forward: _Links, backward: _Links, *, target_major: bool) -> None:
+        pairs = len(forward)
+        counts = np.fromiter(map(len, chain(forward, backward)), np.int64, 2 * pairs)
+        numbers = chain.from_iterable(chain.from_iterable(chain(forward, backward)))
+        links = np.fromiter(numbers, np.int64, 2 * int(counts.sum())).reshape(-1, 2)
+        size = int(links.max(initial=-1)) + 1
+        if size > LONGEST:
+            raise UsageError(f"a link points at word {size:,}: sentences have at most {LONGEST:,} words")
+        self.size = size + 2
+        self.target_major = target_major
+        pair = np.repeat(np.arange(2 * pairs) % max(pairs, 1), counts)
+        row, column = links.T[::-1] if target_major else links.T
+        codes = (pair * self.size + row + 1) * self.size + column + 1
+        order = np.argsort(codes, kind="stable")
+        codes = codes[order]
+        fresh = np.diff(codes, prepend=-1) > 0
+        self.codes = codes[fresh]
+        own = np.cumsum(fresh) - 1
+        ahead = order < counts[:pairs].sum()
+        self.directions = np.zeros((2, len(self.codes)), bool)
+        self.directions[0, own[ahead]] = True
+        self.directions[1, own[~ahead]] = True
+        self.rows = self.codes // self.size  # of all pairs, one below the other
+        self.pairs = self.rows // self.size
+        self.columns = self.pairs * self.size + self.codes % self.size  # likewise
+        self.taken = np.append(self.directions.all(0), False)  # and a cell that is nowhere
+        self.covered = np.zeros((2, pairs * self.size), bool)  # rows and columns with a cell that is taken
+        self._cover(np.flatnonzero(self.taken))
+
+    def _cover(self, cells: _Ints) -> None:
+        self.covered[0, self.rows[cells]] = True
+        self.covered[1, self.columns[cells]] = True
+
+    def addable(self, cells: _Ints, most: int) -> _Ints:
+        """Return those cells of whose row and column at most so many are covered."""
+        covered = self.covered[0, self.rows[cells]].astype(np.int8) + self.covered[1, self.columns[cells]]
+        addable: _Ints = cells[covered <= most]
+        return addable
+
+    def add(self, cells: _Ints, most: int) -> bool:
+        """Take what may be taken of cells of different pairs; tell whether anything was."""
+        cells = self.addable(cells, most)
+        self.taken[cells] = True
+        self._cover(cells)
+        return len(cells) > 0
+
+    def beside(self, cells: _Ints, moves: Iterable[tuple[int, int]]) -> _Ints:
+        """Return the cells from which each move leads to each of `cells`: (cells, moves)."""
+        nowhere = len(self.codes)
+        codes = np.append(self.codes, -1)
+        found = {}
+        for row in (-1, 0, 1):
+            wanted = self.codes[cells] - row * self.size - 2
+            place = np.searchsorted(self.codes, wanted + 1)
+            for column in (1, 0, -1):  # cells of a row follow one another
+                wanted = wanted + 1
+                there = codes[place] == wanted
+                found[row, column] = np.where(there, place, nowhere)
+                place = place + there
+        return np.stack([found[move] for move in moves], 1)
+
+    def links(self) -> list[tuple[Link, ...]]:
+        """Return the links taken of each pair, sorted."""
+        cells = np.flatnonzero(self.taken)
+        rows, columns = self.rows[cells] % self.size - 1, self.columns[cells] % self.size - 1
+        if self.target_major:
+            order = np.argsort(self.columns[cells] * self.size + rows)
+            cells, rows, columns = cells[order], columns[order], rows[order]
+        links = list(zip(rows.tolist(), columns.tolist(), strict=True))
+        pairs = self.covered.shape[1] // self.size
+        bounds = [0, *np.searchsorted(self.pairs[cells], np.arange(pairs), "right").tolist()]
+        return [tuple(links[start:end]) for start, end in pairwise(bounds)]
 
 
-class _Taken:
-    """The links taken so far, and the columns (words) that they cover; a row is covered if it has a bit."""
-
-    def __init__(self, rows: _Rows) -> None:
-        self.rows = rows
-        self.columns = reduce(or_, rows)
-
-    def add(self, row: int, bit: int, most: int) -> bool:
-        """Take a link unless more than `most` of its words are covered; tell whether it is taken."""
-        if (self.rows[row] != 0) + (self.columns & bit != 0) > most:
-            return False
-        self.rows[row] |= bit
-        self.columns |= bit
-        return True
+def _turns(pairs: _Ints) -> Iterator[_Ints]:
+    """Part places, sorted by pair, into the first ones of each pair, the second ones, and so on."""
+    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    rank = np.arange(len(pairs)) - np.repeat(starts, np.diff(starts, append=len(pairs)))
+    order = np.argsort(rank, kind="stable")
+    ends = np.cumsum(np.bincount(rank)).tolist()
+    return (order[start:end] for start, end in pairwise([0, *ends]))
 
 
-def _grow_from_taken(taken: _Taken, pending: _Rows, rule: _Rule) -> None:
+def _grow_from_taken(cells: _Cells, rule: _Rule) -> None:
     """Go through the links taken, as Moses does, adding what may be added beside each."""
-    moves, most, rows, columns = rule.moves, rule.grow, taken.rows, taken.columns
-    again = True
-    while again:
-        again = False
-        for row in range(1, len(rows) - 1):
-            near = pending[row - 1] | pending[row] | pending[row + 1]
-            walk = rows[row] & (near | near << 1 | near >> 1) if near else 0
-            while walk:
-                point = walk & -walk
-                walk ^= point
-                left = point.bit_length() - 2
-                for down, right in moves[_pattern(pending, row, left)]:
-                    # What is tried once is added or never will be, as a covered word stays covered.
-                    at, bit = row + down, 2 << left + right
-                    pending[at] ^= bit
-                    if (rows[at] != 0) + (columns & bit != 0) > most:
-                        continue
-                    rows[at] |= bit
-                    columns |= bit
-                    if down == 0 and right > 0:
-                        walk |= bit
-                    elif down <= 0:  # behind the walk
-                        near = pending[at - 1] | pending[at] | pending[at + 1]
-                        again |= near & (bit << 1 | bit | bit >> 1) != 0
-    taken.columns = columns
-
-
-def _grow_from_pending(taken: _Taken, pending: _Rows, rule: _Rule) -> None:
-    """Go through the links pending, as atools does, adding what may be added beside a link taken."""
+    pending = ~cells.taken
+    wanted = cells.addable(np.flatnonzero(pending[:-1]), rule.grow)  # a covered word stays covered
+    points = cells.beside(wanted, rule.moves)
+    which, move = np.nonzero(points < len(cells.codes))
+    point, cell = points[which, move], wanted[which]
+    order = np.argsort(point * len(rule.moves) + move)  # of the walk, should the point be taken by then
+    point, cell = point[order], cell[order]
     added = True
     while added:
         added = False
-        for row in range(1, len(pending) - 1):
-            walk = pending[row]
-            while walk:
-                bit = walk & -walk
-                walk ^= bit
-                beside = rule.moves[_pattern(taken.rows, row, bit.bit_length() - 2)]
-                if beside and taken.add(row, bit, rule.grow):
-                    pending[row] ^= bit
-                    added = True
+        for turn in _turns(cells.pairs[point]):
+            now = cell[turn][cells.taken[point[turn]] & pending[cell[turn]]]
+            pending[now] = False  # what is tried once is added or never will be
+            added |= cells.add(now, rule.grow)
+        left = pending[cell]
+        point, cell = point[left], cell[left]
+
+
+def _grow_from_pending(cells: _Cells, rule: _Rule) -> None:
+    """Go through the links pending, as atools does, adding what may be added beside a link taken."""
+    pending = cells.addable(np.flatnonzero(~cells.taken[:-1]), rule.grow)
+    points = cells.beside(pending, rule.moves)
+    added = True
+    while added:
+        added = False
+        for turn in _turns(cells.pairs[pending]):
+            beside = cells.taken[points[turn]].any(1) & ~cells.taken[pending[turn]]
+            added |= cells.add(pending[turn][beside], rule.grow)
 
 
 class _Walk(NamedTuple):
     target_major: bool
-    grow: Callable[[_Taken, _Rows, _Rule], None]
+    grow: Callable[[_Cells, _Rule], None]
 
 
 _WALKS = {"moses": _Walk(True, _grow_from_taken), "atools": _Walk(False, _grow_from_pending)}
@@ -164,18 +212,7 @@ def symmetrize(
     Probabilities are kept where both directions have them: a link of both gets the geometric mean of the two
     (the plain mean of scores below zero, taken as logarithms), a link of one keeps its own.
     """
-    if heuristic not in HEURISTICS:
-        raise UsageError(f"no heuristic {heuristic!r}; there are {', '.join(HEURISTICS)}")
-    if walk not in WALKS:
-        raise UsageError(f"no walk {walk!r}; there are {', '.join(WALKS)}")
-    links: Iterable[Link]
-    if heuristic == "union":
-        links = {*forward.links, *backward.links}
-    elif heuristic == "intersection":
-        links = set(forward.links).intersection(backward.links)
-    else:
-        links = _grown(forward, backward, _RULES[heuristic], _WALKS[walk])
-    return _with_probabilities(tuple(sorted(links)), forward, backward)
+    return next(symmetrize_all([forward], [backward], heuristic, walk=walk))
 
 
 def symmetrize_all(
@@ -186,41 +223,57 @@ def symmetrize_all(
     walk: str = "moses",
     names: tuple[str, str] = ("forward", "backward"),
 ) -> Iterator[Alignment]:
-    """Symmetrize line by line, holding one pair at a time; `names` are the files', for error messages."""
-    for ahead, back in lockstep(forward, backward, names=names):
-        yield symmetrize(ahead, back, heuristic, walk=walk)
+    """Symmetrize pair by pair, holding some thousands at a time; `names` are the files', for messages."""
+    if heuristic not in HEURISTICS:
+        raise UsageError(f"no heuristic {heuristic!r}; there are {', '.join(HEURISTICS)}")
+    if walk not in WALKS:
+        raise UsageError(f"no walk {walk!r}; there are {', '.join(WALKS)}")
+    return _symmetrized(lockstep(forward, backward, names=names), heuristic, _WALKS[walk])
 
 
-def _grown(forward: Alignment, backward: Alignment, rule: _Rule, walk: _Walk) -> list[Link]:
-    union = {*forward.links, *backward.links}
-    size = 1 + max(chain.from_iterable(union), default=0)
-    if size > LONGEST:
-        raise UsageError(f"a link points at word {size:,}: sentences have at most {LONGEST:,} words")
-    ahead, back = (_rows(links, size, walk.target_major) for links in (forward.links, backward.links))
-    taken, pending = _Taken(list(map(and_, ahead, back))), list(map(xor, ahead, back))
-    walk.grow(taken, pending, rule)
-    if rule.final is not None:
-        for direction in (ahead, back):
-            for row, left in enumerate(map(and_, direction, pending)):
-                while left:
-                    bit = left & -left
-                    left ^= bit
-                    taken.add(row, bit, rule.final)
-    rows = taken.rows
-    if walk.target_major:
-        return [link for link in union if rows[link[1] + 1] & 2 << link[0]]
-    return [link for link in union if rows[link[0] + 1] & 2 << link[1]]
-
-
-def _rows(links: Iterable[Link], size: int, target_major: bool) -> _Rows:
-    rows = [0] * (size + 2)
-    if target_major:
-        for s, t in links:
-            rows[t + 1] |= 2 << s
+def _symmetrized(
+    both: Iterator[tuple[Alignment, Alignment]], heuristic: str, walk: _Walk
+) -> Iterator[Alignment]:
+    if heuristic == "union":
+        for ahead, back in both:
+            yield _with_probabilities(tuple(sorted({*ahead.links, *back.links})), ahead, back)
+    elif heuristic == "intersection":
+        for ahead, back in both:
+            yield _with_probabilities(tuple(sorted({*ahead.links}.intersection(back.links))), ahead, back)
     else:
-        for s, t in links:
-            rows[s + 1] |= 2 << t
-    return rows
+        for some in _gathered(both):
+            for links, (ahead, back) in zip(_grown(some, _RULES[heuristic], walk), some, strict=True):
+                yield _with_probabilities(links, ahead, back)
+
+
+def _gathered(both: Iterator[tuple[Alignment, Alignment]]) -> Iterator[list[tuple[Alignment, Alignment]]]:
+    """Put pairs together, as many as there is room for; what comes before a fault is given before it."""
+    some: list[tuple[Alignment, Alignment]] = []
+    longest = 0
+    try:
+        for pair in both:
+            own = max(chain.from_iterable(chain(pair[0].links, pair[1].links)), default=0)
+            if len(some) == MOST or (some and (len(some) + 1) * max(longest, own) > ROOM):
+                yield some
+                some, longest = [], 0
+            some.append(pair)
+            longest = max(longest, own)
+    except Exception as fault:
+        yield some
+        raise fault
+    yield some
+
+
+def _grown(both: Sequence[tuple[Alignment, Alignment]], rule: _Rule, walk: _Walk) -> list[tuple[Link, ...]]:
+    forward, backward = ([pair[side].links for pair in both] for side in (0, 1))
+    cells = _Cells(forward, backward, target_major=walk.target_major)
+    walk.grow(cells, rule)
+    if rule.final is not None:
+        for direction in cells.directions:
+            left = np.flatnonzero(direction & ~cells.taken[:-1])
+            for turn in _turns(cells.pairs[left]):
+                cells.add(left[turn], rule.final)
+    return cells.links()
 
 
 def _with_probabilities(links: tuple[Link, ...], forward: Alignment, backward: Alignment) -> Alignment:
