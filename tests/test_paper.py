@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,7 +70,7 @@ def test_it_learns(recipe: PaperRecipe) -> None:
 def test_every_aggregation_learns_and_lse_does_best() -> None:
     pairs = list(TEXT)
     rates = {
-        name: aer(learned("training.epochs=8", f"training.aggregation={name}").align(pairs))
+        name: aer(learned("training.word_epochs=8", f"training.aggregation={name}").align(pairs))
         for name in ("lse", "max", "sum")
     }
     untrained = aer(learned("training.epochs=0").align(pairs))
@@ -145,7 +146,33 @@ def test_tuning_never_makes_the_tuned_text_worse(recipe: PaperRecipe, tmp_path: 
     before = evaluate(tuned.align(pairs), gold).aer
     decoding = tuned.tune(pairs, gold)
     assert tuned.config.decoding == decoding
-    assert evaluate(tuned.align(pairs), gold).aer <= before
+    after = evaluate(tuned.align(pairs), gold).aer
+    assert after <= before
+    for alpha in (0.0, 1.0, 2.0, 3.0):
+        for change in (
+            {"alpha": alpha},
+            {"backward_alpha": alpha},
+            {"alpha": alpha, "backward_alpha": alpha},
+        ):
+            tuned.config = dataclasses.replace(
+                tuned.config,
+                decoding=dataclasses.replace(decoding, **change),  # type: ignore[arg-type]
+            )
+            assert evaluate(tuned.align(pairs), gold).aer >= after
+
+
+def test_each_direction_has_its_own_threshold(recipe: PaperRecipe, tmp_path: Path) -> None:
+    recipe.save(tmp_path)
+    other = PaperRecipe.load(tmp_path)
+    pairs = list(SHORT)
+    forward, backward = other.best(pairs)
+    for field, words, inverse in (("alpha", forward, False), ("backward_alpha", backward, True)):
+        others = {"alpha": -100.0, "backward_alpha": -100.0, "heuristic": "intersection"}
+        decoding = dataclasses.replace(other.config.decoding, **{**others, field: 3.0})  # type: ignore[arg-type]
+        other.config = dataclasses.replace(other.config, decoding=decoding)
+        for found, best in zip(other.align(pairs), words, strict=True):
+            allowed = best.links(3.0).inverse() if inverse else best.links(3.0)
+            assert set(found.links) <= set(allowed.links)
 
 
 def test_tags_classes_characters_and_wide_kernels() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -204,11 +204,7 @@ class PaperRecipe:
 
     def align(self, pairs: Sequence[SentencePair]) -> list[Alignment]:
         """Align each pair by itself."""
-        decoding = self.config.decoding
-        forward, backward = self.best(pairs)
-        ahead = (best.links(decoding.alpha) for best in forward)
-        back = (best.links(decoding.alpha).inverse() for best in backward)
-        return list(symmetrize_all(ahead, back, decoding.heuristic))
+        return _symmetrized(*self.best(pairs), self.config.decoding)
 
     def best(self, pairs: Sequence[SentencePair]) -> tuple[list[BestWords], list[BestWords]]:
         """Find the best words of both directions, of which links are made."""
@@ -219,19 +215,36 @@ class PaperRecipe:
         return self.directions[0].best(source, target), self.directions[1].best(target, source)
 
     def tune(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> DecodingConfig:
-        """Choose α and the heuristic that have the lowest AER on pairs with gold links, and keep them."""
-        forward, backward = self.best(pairs)
-        results = []
-        for alpha in ALPHAS:
-            ahead = [best.links(alpha) for best in forward]
-            back = [best.links(alpha).inverse() for best in backward]
-            for heuristic in HEURISTICS:
-                links = list(symmetrize_all(ahead, back, heuristic))
-                results.append((evaluate(links, gold).aer, alpha, heuristic))
-        _, alpha, heuristic = min(results)
-        decoding = replace(self.config.decoding, alpha=alpha, heuristic=heuristic)
-        self.config = replace(self.config, decoding=decoding)
-        return decoding
+        """Choose both α and the heuristic that have the lowest AER on pairs with gold links, and keep them.
+
+        One α for both directions comes first, and is then changed by one choice at a time while that helps.
+        """
+        best = self.best(pairs)
+
+        @cache
+        def rate(decoding: DecodingConfig) -> tuple[float, float, float, str]:
+            found = evaluate(_symmetrized(*best, decoding), gold).aer
+            return found, decoding.alpha, decoding.backward_alpha, decoding.heuristic
+
+        start = self.config.decoding
+        chosen = min(
+            (
+                replace(start, alpha=alpha, backward_alpha=alpha, heuristic=heuristic)
+                for alpha in ALPHAS
+                for heuristic in HEURISTICS
+            ),
+            key=rate,
+        )
+        while True:
+            others = [replace(chosen, alpha=alpha) for alpha in ALPHAS]
+            others += [replace(chosen, backward_alpha=alpha) for alpha in ALPHAS]
+            others += [replace(chosen, heuristic=heuristic) for heuristic in HEURISTICS]
+            better = min(others, key=rate)
+            if rate(better)[0] >= rate(chosen)[0]:
+                break
+            chosen = better
+        self.config = replace(self.config, decoding=chosen)
+        return chosen
 
     def save(self, directory: Path) -> None:
         """Write the model into an existing directory."""
@@ -330,6 +343,15 @@ def _sentences(pairs: Iterable[SentencePair]) -> tuple[list[Tokens], list[Tokens
         source.append(tuple(map(intern, pair.source.tokens)))
         target.append(tuple(map(intern, pair.target.tokens)))
     return source, target
+
+
+def _symmetrized(
+    forward: Sequence[BestWords], backward: Sequence[BestWords], decoding: DecodingConfig
+) -> list[Alignment]:
+    """Make links of the best words of both directions."""
+    ahead = (best.links(decoding.alpha) for best in forward)
+    back = (best.links(decoding.backward_alpha).inverse() for best in backward)
+    return list(symmetrize_all(ahead, back, decoding.heuristic))
 
 
 def _seeds(*path: int) -> list[int]:
