@@ -163,7 +163,8 @@ def run_cell(cell: Cell, pairs: int, seed: int, config: PaperConfig, checkpoints
     result = _directions(recipe, dev, test, gold)
     decoding = recipe.tune(dev, gold["dev"])
     score = evaluate(recipe.align(test), gold["test"])
-    result["symmetrized"] = {"alpha": decoding.alpha, "heuristic": decoding.heuristic, **figures(score)}
+    chosen = {name: getattr(decoding, name) for name in ("alpha", "backward_alpha", "heuristic")}
+    result["symmetrized"] = {**chosen, **figures(score)}
     return {
         "cell": cell.name,
         "text": cell.text,
