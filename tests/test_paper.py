@@ -69,8 +69,10 @@ def test_it_learns(recipe: PaperRecipe) -> None:
 @pytest.mark.slow
 def test_every_aggregation_learns_and_lse_does_best() -> None:
     pairs = list(TEXT)
+    windows = ("model.target_k1=3", "model.target_k2=3", "training.replacement_rate=0.5", "training.epochs=8")
+    plain = ("initial.words=random", "training.negatives=1", "training.table_damping=0")
     rates = {
-        name: aer(learned("training.word_epochs=8", f"training.aggregation={name}").align(pairs))
+        name: aer(learned(*windows, *plain, f"training.aggregation={name}").align(pairs))
         for name in ("lse", "max", "sum")
     }
     untrained = aer(learned("training.epochs=0").align(pairs))
