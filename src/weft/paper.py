@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -12,6 +13,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -22,7 +24,16 @@ from weft.configuration import from_mapping, to_mapping
 from weft.decoding import BestWords, DecodingConfig, NegativeScores, best_words, negative_scores
 from weft.errors import InputError, ModelError, UsageError
 from weft.evaluation import evaluate
-from weft.features import RESERVED, EncodedText, FeatureConfig, Inventory, Tagger, Tokens, Vocabulary
+from weft.features import (
+    RESERVED,
+    EncodedText,
+    FeatureConfig,
+    IntArray,
+    Inventory,
+    Tagger,
+    Tokens,
+    Vocabulary,
+)
 from weft.initialization import FloatArray, hellinger_vectors, read_vectors
 from weft.lines import LineFile
 from weft.model import ModelConfig, Network
@@ -328,10 +339,7 @@ class PaperRecipe:
         other = (initial.source_text, initial.target_text)[side]
         numbers, lengths = text.words, text.lengths
         if other:
-            lower = self.config.features.lowercase
-            lines = [(line.lower() if lower else line).split() for line in LineFile(other).lines()]
-            numbers = np.array(words.numbers(word for line in lines for word in line), np.int32)
-            lengths = np.array([len(line) for line in lines], np.int64)
+            numbers, lengths = _numbered(other, words, lowercase=self.config.features.lowercase)
         return hellinger_vectors(numbers, lengths, len(words), dimensions=self.config.model.words)
 
 
@@ -357,6 +365,16 @@ def _symmetrized(
 def _seeds(*path: int) -> list[int]:
     """Draw two seeds, for weights and for order."""
     return [int(seed) for seed in np.random.SeedSequence(path).generate_state(2)]
+
+
+def _numbered(file: str, words: Vocabulary, *, lowercase: bool) -> tuple[IntArray, npt.NDArray[np.int64]]:
+    """Read a text as numbers of words, and how many each line has."""
+    numbers, lengths = array("i"), array("q")
+    for line in LineFile(file).lines():
+        own = (line.lower() if lowercase else line).split()
+        numbers.extend(words.numbers(own))
+        lengths.append(len(own))
+    return np.frombuffer(numbers, np.int32), np.frombuffer(lengths, np.int64)
 
 
 def _vectors_of_file(file: str, words: Vocabulary, dimensions: int) -> FloatArray:
