@@ -12,6 +12,7 @@ import pytest
 import corpora
 import directions
 import paper
+import paper_speed
 import paper_tables
 import peers
 import published
@@ -167,3 +168,16 @@ def test_the_page_has_a_block_for_every_table() -> None:
     page = (corpora.ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     for name in ("bleu", *(f"paper-{table}" for table in paper.TABLES)):
         assert page.count(f"<!-- {name} -->") == page.count(f"<!-- /{name} -->") == 1
+
+
+def test_the_time_of_an_epoch(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="too few"):
+        paper_speed.main(["--output", str(tmp_path)])
+    monkeypatch.setattr("weft.training.REPORT_EVERY", 1)
+    paper_speed.main(["--output", str(tmp_path), "--share", "1"])
+    results = json.loads((tmp_path / "paper-speed.json").read_text(encoding="utf-8"))
+    assert results["pairs"] == 40 and set(results["rows"]) == set(paper_speed.SETTINGS)
+    assert all(own["steps"] == 2 and own["peak_mib"] > 50 for own in results["rows"].values())
+    assert "40 pairs" in capsys.readouterr().out

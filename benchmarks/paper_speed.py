@@ -1,0 +1,97 @@
+"""CPU time of an epoch of the paper's recipe, one direction, one thread, words + diagonal.
+
+    python benchmarks/paper_speed.py --docs     a quarter of an epoch each, on 100,000 pairs of English-French
+
+Writes paper-speed.json and paper-speed.md; with --docs also the table of docs/paper.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from cells import CACHE, add_places, fill_block, say, standing, surroundings, table, write_json, write_text
+from corpora import ROOT
+from paper import read_pairs
+from weft.configuration import with_settings
+from weft.paper import PaperConfig, PaperRecipe
+from weft.text import SentencePair
+
+WINDOWS = ("training.word_epochs=0", "training.negatives=0", "model.target_k1=3", "model.target_k2=3")
+SETTINGS = {
+    "single words, three negative sentences": ("training.word_epochs=1",),
+    "target 3/3, source 1/1, every second centre replaced": (*WINDOWS, "training.replacement_rate=0.5"),
+    "target 3/3, source 1/1, every centre replaced": WINDOWS,
+}
+UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
+
+
+def measure(pairs: Sequence[SentencePair], settings: Sequence[str], share: float) -> dict[str, Any]:
+    """Train for a share of the first epoch, and tell what the whole would take."""
+    config = with_settings(PaperConfig(), ("initial.words=random", *settings))
+    steps = PaperRecipe(config).fit(pairs)
+    first = next(steps)
+    began = time.process_time()
+    last = first
+    while last.step < share * first.total:
+        last = next(steps)
+    if last.step == first.step:
+        raise SystemExit(f"{len(pairs):,} pairs are too few to time: take more, or a larger share")
+    seconds = time.process_time() - began
+    return {
+        "settings": list(settings),
+        "steps": last.step - first.step,
+        "seconds": round(seconds, 1),
+        "epoch_seconds": round(seconds / (last.step - first.step) * first.total),
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT >> 20,
+    }
+
+
+def markdown(results: dict[str, Any]) -> str:
+    """Set the results as a table."""
+    rows = [
+        [name, f"{own['epoch_seconds']} s", str(own["peak_mib"])] for name, own in results["rows"].items()
+    ]
+    stands = (
+        f"English-French, {results['pairs']:,} pairs, one direction, from {results['share']:.0%} "
+        f"of an epoch each. {standing(results)}"
+    )
+    return f"{table(['', 'CPU time an epoch', 'peak MiB of the process so far'], rows)}\n\n{stands}\n"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, and write the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pairs", type=int, default=100_000, metavar="N", help="training pairs (100,000)")
+    parser.add_argument("--share", type=float, default=0.25, metavar="P", help="of an epoch to train (0.25)")
+    add_places(parser, cache=CACHE, page="paper.md")
+    args = parser.parse_args(argv)
+    path = args.output / "paper-speed.json"
+    if not args.publish:
+        torch.set_num_threads(1)
+        pairs = read_pairs("en-fr", "train", tagged=False, limit=args.pairs)
+        rows = {}
+        for name, settings in SETTINGS.items():
+            say(name)
+            rows[name] = measure(pairs, settings, args.share)
+        about = surroundings("torch")
+        sizes = {"pairs": len(pairs), "share": args.share, "threads": 1}
+        write_json(path, {"about": about, **sizes, "rows": rows})
+    text = markdown(json.loads(path.read_text(encoding="utf-8")))
+    write_text(path.with_suffix(".md"), text)
+    print(text)
+    if args.docs:
+        fill_block(ROOT / "docs" / "paper.md", "paper-speed", text)
+
+
+if __name__ == "__main__":
+    main()
