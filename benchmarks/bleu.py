@@ -1,7 +1,7 @@
 """BLEU of phrase-based systems that differ in their word alignments alone (the paper's table 6).
 
     python benchmarks/bleu.py --docs                       100,000 pairs, sil-thot's decoder, five runs
-    python benchmarks/bleu.py --tune 1000 --rounds 10      tuned on all of mt-tune: four times the time
+    python benchmarks/bleu.py --tune 1000 --rounds 10      tuned on all of mt-tune: five times the time
     python benchmarks/bleu.py --pairs 2000 --runs 1 --systems eflomal fast_align
     python benchmarks/bleu.py --moses ~/mosesdecoder       Moses' decoder and MERT, as in the paper
     python benchmarks/bleu.py --publish --docs             no runs: table and figure from the JSON
@@ -167,10 +167,10 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--data", type=Path, default=DATA, metavar="DIR", help="that holds en-fr (WEFT_DATA)")
     add("--pairs", type=int, default=100_000, metavar="N", help="training pairs (%(default)s)")
-    add("--tune", type=int, default=400, metavar="N", help="sentences of mt-tune to use (%(default)s)")
+    add("--tune", type=int, default=300, metavar="N", help="sentences of mt-tune to use (%(default)s)")
     add("--test", type=int, metavar="N", help="sentences of mt-test to use (all)")
     add("--runs", type=int, default=5, metavar="N", help="tuning runs (%(default)s)")
-    add("--rounds", type=int, default=5, metavar="N", help="rounds of tuning at most (%(default)s)")
+    add("--rounds", type=int, default=4, metavar="N", help="rounds of tuning at most (%(default)s)")
     add("--systems", nargs="+", choices=LINKERS, default=list(LINKERS), help="links (all)")
     add("--moses", type=Path, metavar="DIR", help="use this Moses installation")
     add("--threads", type=int, default=1, metavar="N", help="threads of Moses' decoder (%(default)s)")
