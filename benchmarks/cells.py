@@ -91,10 +91,13 @@ class Cells:
         return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-def add_places(parser: argparse.ArgumentParser, *, cache: Path, page: str) -> None:
-    """Add the options that every benchmark has: where results are kept and written to, and the docs."""
+def add_places(parser: argparse.ArgumentParser, *, cache: Path | None, page: str) -> None:
+    """Add the options that every benchmark has: where results are written to and, if so, kept; the docs."""
     parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="benchmarks/results")
-    parser.add_argument("--cache", type=Path, default=cache, metavar="DIR", help=f"{cache.relative_to(ROOT)}")
+    if cache is not None:
+        parser.add_argument(
+            "--cache", type=Path, default=cache, metavar="DIR", help=f"{cache.relative_to(ROOT)}"
+        )
     parser.add_argument("--docs", action="store_true", help=f"also fill docs/{page}, draw the figures")
     parser.add_argument("--publish", action="store_true", help="no runs: tables and figures from the JSON")
 

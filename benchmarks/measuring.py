@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from resource import struct_rusage
 from typing import NamedTuple
 
 MIB = 1 << 20
@@ -51,13 +52,18 @@ def python(*arguments: str) -> list[str]:
     return [sys.executable, *arguments]
 
 
+def peak_mib(usage: struct_rusage) -> float:
+    """Give the largest memory that a process had."""
+    unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
+    return usage.ru_maxrss * unit / MIB
+
+
 def _start(command: list[str]) -> None:
     began = time.perf_counter()
     child = os.posix_spawn(command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, 2, 1)])
     _, status, usage = os.wait4(child, 0)
     wall = time.perf_counter() - began
-    unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
-    cost = (wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / MIB)
+    cost = (wall, usage.ru_utime + usage.ru_stime, peak_mib(usage))
     print(json.dumps([round(value, 4) for value in cost]))
     sys.exit(os.waitstatus_to_exitcode(status))
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
-import sys
 import time
 from collections.abc import Sequence
+from resource import RUSAGE_SELF, getrusage
 from typing import Any
 
 import torch
 
-from cells import CACHE, add_places, fill_block, say, standing, surroundings, table, write_json, write_text
+from cells import add_places, fill_block, say, standing, surroundings, table, write_json, write_text
 from corpora import ROOT
+from measuring import peak_mib
 from paper import read_pairs
 from weft.configuration import with_settings
 from weft.paper import PaperConfig, PaperRecipe
@@ -30,7 +30,6 @@ SETTINGS = {
     "target 3/3, source 1/1, every second centre replaced": (*WINDOWS, "training.replacement_rate=0.5"),
     "target 3/3, source 1/1, every centre replaced": WINDOWS,
 }
-UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
 
 
 def measure(pairs: Sequence[SentencePair], settings: Sequence[str], share: float) -> dict[str, Any]:
@@ -50,7 +49,7 @@ def measure(pairs: Sequence[SentencePair], settings: Sequence[str], share: float
         "steps": last.step - first.step,
         "seconds": round(seconds, 1),
         "epoch_seconds": round(seconds / (last.step - first.step) * first.total),
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT >> 20,
+        "peak_mib": round(peak_mib(getrusage(RUSAGE_SELF))),
     }
 
 
@@ -73,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--pairs", type=int, default=100_000, metavar="N", help="training pairs (100,000)")
     parser.add_argument("--share", type=float, default=0.25, metavar="P", help="of an epoch to train (0.25)")
-    add_places(parser, cache=CACHE, page="paper.md")
+    add_places(parser, cache=None, page="paper.md")
     args = parser.parse_args(argv)
     path = args.output / "paper-speed.json"
     if not args.publish:

@@ -224,13 +224,14 @@ class DefaultRecipe:
         chosen, chances = [], []
         for number, pair in enumerate(pairs):
             matrices = self._matrices(coded, number) if all(map(len, pair)) else None
-            chosen.append(best_words(*matrices) if matrices else (Alignment(), Alignment()))
-            chances.append(null_probabilities(*matrices) if matrices else None)
+            if decoding.by_direction:
+                chosen.append(best_words(*matrices) if matrices else (Alignment(), Alignment()))
+            chances.append(null_probabilities(*matrices) if matrices and decoding.null else None)
         links = [inference.alignment for inference in found]
         if decoding.by_direction:
             links = links_by_direction(chosen, decoding)
         return [
-            Inference(own, inference.score, unlinked(own, left) if decoding.null and left else None)
+            Inference(own, inference.score, unlinked(own, left) if left else None)
             for own, inference, left in zip(links, found, chances, strict=True)
         ]
 
