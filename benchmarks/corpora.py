@@ -11,6 +11,7 @@ import lzma
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -85,6 +86,12 @@ def pairs_of(
     sides = (lines((data or DATA) / text / f"{part}.{language}{end}", limit) for language in text.split("-"))
     for source, target in zip(*sides, strict=True):
         yield source.lower(), target.lower()
+
+
+@cache
+def size_of(text: str, data: Path) -> int:
+    """Count the training pairs of a language pair."""
+    return sum(1 for _ in pairs_of(text, "train", data=data))
 
 
 def write_sample(row: Row, directory: Path, data: Path | None = None) -> Sample:

@@ -33,15 +33,42 @@ def draw_accuracy(results: dict[str, Any], path: Path, text: str = "en-fr") -> N
         own = [
             (row["pairs"], row["systems"][system]["test"]["aer"]) for row in rows if system in row["systems"]
         ]
-        if own:
-            pairs, scores = zip(*own, strict=True)
-            means, spreads = ([score[name] for score in scores] for name in ("mean", "spread"))
-            axes.errorbar(
-                pairs, means, spreads, color=COLOURS[system], marker=MARKS[system], capsize=3, label=system
-            )
+        _draw_line(axes, system, own)
+    _finish_lines(axes, text)
+    save(figure, path)
+
+
+def draw_sizes(rows: Sequence[dict[str, Any]], path: Path) -> bool:
+    """Draw the symmetrised AER of systems against the number of pairs, if there is more than one number."""
+    own = [row for row in rows if row["kind"] == "system" and row["results"] is not None]
+    if len({row["pairs"] for row in own}) < 2:
+        return False
+    figure = Figure(figsize=(5.2, 3.2))
+    axes = figure.add_subplot()
+    for system in COLOURS:
+        points = [
+            (row["pairs"] or row["all_pairs"], row["results"]["symmetrized"]["aer"])
+            for row in own
+            if row["system"] == system
+        ]
+        _draw_line(axes, system, sorted(points, key=lambda point: point[0]))
+    _finish_lines(axes, own[0]["text"])
+    save(figure, path)
+    return True
+
+
+def _draw_line(axes: Any, system: str, points: Sequence[tuple[int, dict[str, Any]]]) -> None:
+    """Draw a system's AER, with its spread over runs where there were several."""
+    if points:
+        pairs, scores = zip(*points, strict=True)
+        means, spreads = ([score[name] or 0 for score in scores] for name in ("mean", "spread"))
+        style: dict[str, Any] = {"color": COLOURS[system], "marker": MARKS[system], "label": system}
+        axes.errorbar(pairs, means, spreads, capsize=3, **style)
+
+
+def _finish_lines(axes: Any, text: str) -> None:
     _finish(axes, f"pairs ({text})", "test AER, lower is better")
     axes.set_xscale("log")
-    save(figure, path)
 
 
 def draw_speed(results: dict[str, Any], path: Path) -> None:
@@ -80,7 +107,12 @@ def draw_bleu(report: dict[str, Any], path: Path) -> None:
 
 
 def draw_cells(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw the symmetrised AER of each cell as a bar, beside the published one, text by text."""
+    """Draw the symmetrised AER of each cell as a bar, beside the published one, text by text.
+
+    Systems are shown at the size of the paper's cells.
+    """
+    sizes = {row["pairs"] for row in rows if row["kind"] == "paper"}
+    rows = [row for row in rows if row["pairs"] in sizes]
     texts = list(dict.fromkeys(row["text"] for row in rows))
     figure = Figure(figsize=(max(1.2 + 0.42 * len(rows), 4.8), 3.6), layout="constrained")
     ratios = [sum(row["text"] == text for row in rows) for text in texts]

@@ -38,6 +38,7 @@ def row_of(
         "system": system,
         "kind": "system" if published is None else "paper",
         "runs": len(runs),
+        "all_pairs": runs[0].get("all_pairs") if runs else None,
         "dates": sorted({run["date"] for run in runs if "date" in run}),
         "published": None if published is None else dict(zip(ROWS, map(list, published), strict=True)),
         "results": None,
@@ -150,9 +151,12 @@ def publish(path: Path, *, docs: bool) -> None:
     write_text(path.with_suffix(".md"), text)
     print(text)
     if docs:
-        from drawing import draw_cells
+        from drawing import draw_cells, draw_sizes
 
-        picture = f"{path.stem}.svg"
-        draw_cells(results["rows"], ROOT / "docs" / picture)
-        figure = f"![{TITLES[results['table']]}]({picture})"
-        fill_block(ROOT / "docs" / "results.md", path.stem, f"{text}\n{figure}")
+        pictures = {f"{path.stem}.svg": TITLES[results["table"]]}
+        draw_cells(results["rows"], ROOT / "docs" / f"{path.stem}.svg")
+        sizes = f"{path.stem}-pairs.svg"
+        if results["table"] == "french" and draw_sizes(results["rows"], ROOT / "docs" / sizes):
+            pictures[sizes] = "Test AER against the number of pairs"
+        figures = "\n\n".join(f"![{title}]({picture})" for picture, title in pictures.items())
+        fill_block(ROOT / "docs" / "results.md", path.stem, f"{text}\n{figures}")

@@ -164,6 +164,19 @@ def test_a_cell_that_was_not_run_is_drawn_as_such(tmp_path: Path) -> None:
     assert picture.count("not run") == 1 and "weft 20k" in picture and "en-cs" in picture
 
 
+def test_other_sizes_have_a_figure_of_their_own(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from drawing import draw_cells, draw_sizes
+
+    rows = [_row("single", "paper", 20.0), _row("weft", "system", 10.0), _row("hmm", "system", None)]
+    assert not draw_sizes(rows, tmp_path / "sizes.svg")
+    rows.append({**_row("weft", "system", 9.0), "pairs": None, "all_pairs": 77_000})
+    assert draw_sizes(rows, tmp_path / "sizes.svg")
+    assert "weft" in (tmp_path / "sizes.svg").read_text(encoding="utf-8")
+    draw_cells(rows, tmp_path / "cells.svg")
+    assert "weft all" not in (tmp_path / "cells.svg").read_text(encoding="utf-8")
+
+
 def test_the_page_has_a_block_for_every_table() -> None:
     page = (corpora.ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     for name in ("bleu", *(f"paper-{table}" for table in paper.TABLES)):
@@ -181,3 +194,11 @@ def test_the_time_of_an_epoch(
     assert results["pairs"] == 40 and set(results["rows"]) == set(paper_speed.SETTINGS)
     assert all(own["steps"] == 2 and own["peak_mib"] > 50 for own in results["rows"].values())
     assert "40 pairs" in capsys.readouterr().out
+
+
+def test_a_size_that_a_text_does_not_have_is_all_of_it(data: Path) -> None:
+    whole = corpora.size_of("en-fr", data)
+    order = ["aggregations", "--systems", "weft", "--system-pairs", "30", str(whole), "1000000", "all"]
+    cells = [cell for cell in paper.TABLES["aggregations"]() if cell.text == "en-fr"]
+    jobs = [job for job in paper.jobs_of(cells, paper.arguments(order)) if job.cell is None]
+    assert [job.row for job in jobs] == [Row("en-fr", 30), Row("en-fr")]
