@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from torch import Tensor
 from weft.batches import Batch, Sentences, make_batch, padded
 from weft.errors import UsageError
 from weft.features import EncodedText, FeatureConfig, Inventory, SideConfig
-from weft.model import Encoder, ModelConfig, Network
+from weft.model import Dropout, Encoder, ModelConfig, Network
 
 SOURCE = [("a", "b", "c"), ("b", "a", "d", "e", "a"), ("c",)]
 TARGET = [("x", "y", "z", "x"), ("y", "z"), ("w", "x", "y")]
@@ -139,6 +140,22 @@ def test_single_words_scored_once_are_scored_right(diagonal: bool, negatives: in
     ]
     for one, two in zip(*gradients, strict=True):
         assert torch.allclose(one.to_dense(), two.to_dense())
+
+
+@pytest.mark.parametrize("widths", [(1, 1, 1, 1), (1, 1, 3, 3), (3, 3, 3, 3)])
+def test_dropout_changes_scores_but_not_their_mean(widths: tuple[int, int, int, int]) -> None:
+    net = network(kernels(*widths))
+    _, _, source, target = texts()
+    replaced = 0.0 if max(widths) == 1 else 1.0
+    random = np.random.default_rng(1)
+    batch = make_batch(source, target, np.arange(3), negatives=1, replacement_rate=replaced, random=random)
+    dropout = Dropout(0.2, torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        draws = torch.stack([net.training_scores(batch, dropout) for _ in range(4000)])
+        plain = net.training_scores(batch)
+    error = draws.std(0) / math.sqrt(len(draws))
+    assert bool((error > 0).all())
+    assert bool(((draws.mean(0) - plain).abs() < 5 * error).all())
 
 
 def test_gradients_are_those_of_small_differences() -> None:

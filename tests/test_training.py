@@ -90,11 +90,12 @@ def test_tables_step_by_the_gradients_so_far() -> None:
     assert torch.equal(table.weight[[0, 2]], before[[0, 2]])
 
 
-def test_seeds_reproduce_bit_for_bit() -> None:
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_seeds_reproduce_bit_for_bit(dropout: float) -> None:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        config = TrainingConfig(epochs=2, batch=10)
+        config = TrainingConfig(epochs=2, batch=10, dropout=dropout)
         (one, first), (two, second) = trained(config), trained(config)
         assert first == second
         for name, value in one.state_dict().items():
@@ -106,7 +107,7 @@ def test_seeds_reproduce_bit_for_bit() -> None:
 
 
 def test_a_training_in_pieces_is_the_same_training() -> None:
-    config = TrainingConfig(epochs=3, batch=10)
+    config = TrainingConfig(epochs=3, batch=10, dropout=0.2)
     inventories, texts = sample_texts(60)
     whole, pieces = (Network(*inventories, SMALL, seed=1) for _ in range(2))
     steps = [progress.step for progress in train(whole, *texts, config, seed=1)]
@@ -158,5 +159,8 @@ def test_bad_settings_fail() -> None:
     with pytest.raises(UsageError, match="negative"):
         TrainingConfig(replacement_rate=0.0)  # windows would have none
     assert TrainingConfig(replacement_rate=0.0, window_negatives=1).window_negatives == 1
+    for share in (-0.1, 1.0):
+        with pytest.raises(UsageError, match="training.dropout"):
+            TrainingConfig(dropout=share)
     with pytest.raises(UsageError, match="none of sum"):
         TrainingConfig(aggregation="mean")

@@ -90,6 +90,19 @@ class TargetWords:
         return (self.vectors, self.constant, self.places, self.mask)
 
 
+class Dropout:
+    """Silence a share of the hidden units of each word while it learns; the others speak up instead."""
+
+    def __init__(self, rate: float, random: torch.Generator) -> None:
+        self.rate = rate
+        self.random = random
+
+    def factors(self, hidden: Tensor) -> Tensor:
+        """Draw a factor for each hidden unit: zero, or what makes up for the zeros."""
+        kept = torch.empty_like(hidden, requires_grad=False).bernoulli_(1 - self.rate, generator=self.random)
+        return kept / (1 - self.rate)
+
+
 class Encoder(nn.Module):
     """Look features up and run two convolutions over them, with tanh between."""
 
@@ -248,32 +261,36 @@ class Network(nn.Module):
         spans = self.target.spans(self.target.encode(sentences))
         return self._target_words(spans, sentences.places, sentences.mask)
 
-    def encode_training(self, batch: Batch) -> tuple[TargetWords, TargetWords]:
+    def encode_training(
+        self, batch: Batch, dropout: Dropout | None = None
+    ) -> tuple[TargetWords, TargetWords]:
         """Encode the words of each pair, and its negatives: other sentences', and replaced centres."""
         features, own = self.target.look_up(batch.target)
         parts = self.target.parts(features)
         first = self.target.first(parts, own)
-        present = self._target_words(self.target.spans(first), batch.target.places, batch.target.mask)
+        spans = _dropped(self.target.spans(first), dropout)
+        present = self._target_words(spans, batch.target.places, batch.target.mask)
         absent = present.of(batch.negatives)
         if batch.replaced.shape[1]:
             places = batch.target.places.gather(1, batch.replaced)
-            spans = self.target.replaced(parts, own, first, batch)
+            spans = _dropped(self.target.replaced(parts, own, first, batch), dropout)
             absent = absent + self._target_words(spans, places, batch.replaced_mask)
         return present, absent
 
-    def training_scores(self, batch: Batch) -> Tensor:
+    def training_scores(self, batch: Batch, dropout: Dropout | None = None) -> Tensor:
         """Return s for each source word and the target words of each pair, and then of its negatives."""
         if self.config.single_words and not batch.replaced.shape[1]:
-            return self._scores_of_single_words(batch)
-        present, absent = self.encode_training(batch)
-        return self.scores(batch.source, present + absent)  # (pairs, source, target + absent)
+            return self._scores_of_single_words(batch, dropout)
+        present, absent = self.encode_training(batch, dropout)
+        return self.scores(batch.source, present + absent, dropout)  # (pairs, source, target + absent)
 
-    def _scores_of_single_words(self, batch: Batch) -> Tensor:
+    def _scores_of_single_words(self, batch: Batch, dropout: Dropout | None) -> Tensor:
         """Score every distinct source word, in every bucket, with every distinct target word, and look up."""
         features, s = self.source.look_up(batch.source)
-        hidden = self._in_buckets(self.source.parts(features)[0] + self.source.b1)
+        hidden = self._in_buckets(self.source.parts(features)[0] + self.source.b1, dropout)
         features, t = self.target.look_up(batch.target)
         spans = torch.tanh(self.target.parts(features) + self.target.b1)  # (1, words, hidden)
+        spans = _dropped(spans, dropout)
         nothing = t.new_zeros(1, len(features))
         words = self._target_words(spans, nothing, nothing)
         every = hidden.flatten(0, 1) @ words.vectors[0].T + words.constant[0]  # (words * buckets, words)
@@ -313,25 +330,29 @@ class Network(nn.Module):
         spans = self.target.spans(self.target.encode(sentences))
         return spans @ self.target.m2 + self.target.b2  # (sentences, length, output)
 
-    def scores(self, source: Sentences, words: TargetWords) -> Tensor:
+    def scores(self, source: Sentences, words: TargetWords, dropout: Dropout | None = None) -> Tensor:
         """Return s for each source and target word of each pair."""
         k2, hidden = self.config.source_k2, self.config.hidden
         moved = words.vectors.reshape(*words.mask.shape, k2, hidden)  # (pairs, target, k2, hidden)
         buckets = self.buckets(source, words.places)
         if self.config.source_k1 == 1:
-            total = self._scores_by_table(source, moved, buckets)
+            total = self._scores_by_table(source, moved, buckets, dropout)
         else:
-            total = self._scores_by_element(self.encode_source(source), moved, buckets)
+            total = self._scores_by_element(self.encode_source(source), moved, buckets, dropout)
         return total + words.constant[:, None]  # (pairs, source, target)
 
-    def _in_buckets(self, encoded: Tensor) -> Tensor:
+    def _in_buckets(self, encoded: Tensor, dropout: Dropout | None) -> Tensor:
         """Give words every distance: what the first layer makes of them, after tanh."""
         table = self.distance @ self.m1_distance[0]  # (buckets, hidden)
-        return torch.tanh(encoded[:, None] + table)  # (words, buckets, hidden)
+        hidden = torch.tanh(encoded[:, None] + table)  # (words, buckets, hidden)
+        return hidden if dropout is None else hidden * dropout.factors(encoded)[:, None]
 
-    def _scores_by_table(self, source: Sentences, moved: Tensor, buckets: Tensor) -> Tensor:
+    def _scores_by_table(
+        self, source: Sentences, moved: Tensor, buckets: Tensor, dropout: Dropout | None
+    ) -> Tensor:
         features, own = self.source.look_up(source)
-        hidden = self._in_buckets(self.source.parts(features)[0] + self.source.b1)  # (words, buckets, hidden)
+        words = self.source.parts(features)[0] + self.source.b1
+        hidden = self._in_buckets(words, dropout)  # (words, buckets, hidden)
         length = own.shape[1] - self.config.source_k2 + 1
         total = moved.new_zeros(())
         for p in range(self.config.source_k2):
@@ -345,7 +366,9 @@ class Network(nn.Module):
             total = total + every.gather(3, own_bucket).squeeze(3)
         return total.transpose(1, 2)  # (pairs, source, target)
 
-    def _scores_by_element(self, encoded: Tensor, moved: Tensor, buckets: Tensor) -> Tensor:
+    def _scores_by_element(
+        self, encoded: Tensor, moved: Tensor, buckets: Tensor, dropout: Dropout | None
+    ) -> Tensor:
         tables = self.distance @ self.m1_distance  # (k1, buckets, hidden)
         places = encoded.shape[1]
         code = buckets[:, :places]
@@ -358,10 +381,16 @@ class Network(nn.Module):
             codes = codes // len(self.distance)
         own = own.transpose(1, 2)  # (pairs, target, places)
         hidden = torch.tanh(encoded[:, None] + F.embedding(own, table))  # (pairs, target, places, hidden)
+        if dropout is not None:
+            hidden = hidden * dropout.factors(encoded)[:, None]
         products = hidden @ moved.transpose(2, 3)  # (pairs, target, places, k2)
         length = places - self.config.source_k2 + 1
         parts = [products[:, :, p : p + length, p] for p in range(self.config.source_k2)]
         return torch.stack(parts).sum(0).transpose(1, 2)  # (pairs, source, target)
+
+
+def _dropped(hidden: Tensor, dropout: Dropout | None) -> Tensor:
+    return hidden if dropout is None else hidden * dropout.factors(hidden)
 
 
 def _spans(values: Tensor, width: int) -> Tensor:

@@ -14,7 +14,7 @@ from weft.aggregation import Aggregation, aggregation
 from weft.batches import Batch, Rows, epoch
 from weft.errors import UsageError
 from weft.features import EncodedText
-from weft.model import Network
+from weft.model import Dropout, Network
 from weft.objective import soft_margin
 from weft.progress import Progress
 
@@ -38,11 +38,14 @@ class TrainingConfig:
     negatives: int = 3  # other sentences, for each pair
     window_negatives: int = 0  # the same in the epochs that follow those of single words
     replacement_rate: float = 1.0  # of the words of a sentence, how many give a negative window
+    dropout: float = 0.0  # of hidden units; the paper has none
     longest: int = 100  # pairs with longer sentences are aligned, but nothing is learned from them
 
     def __post_init__(self) -> None:
         if self.optimizer not in {"sgd", "adam"}:
             raise UsageError(f"training.optimizer: {self.optimizer!r} is neither sgd nor adam")
+        if not 0 <= self.dropout < 1:
+            raise UsageError(f"training.dropout: {self.dropout} is no share of units that leaves some")
         replaced = self.replacement_rate > 0
         words = self.negatives >= 1 or (replaced and not self.word_epochs)
         windows = self.window_negatives >= 1 or replaced or not (self.word_epochs and self.epochs)
@@ -53,9 +56,9 @@ class TrainingConfig:
         aggregation(self.aggregation, self.r)
 
 
-def loss(network: Network, batch: Batch, aggregate: Aggregation) -> Tensor:
+def loss(network: Network, batch: Batch, aggregate: Aggregation, dropout: Dropout | None = None) -> Tensor:
     """Compute equation 3 for a batch, a sum over words divided by the number of pairs."""
-    scores = network.training_scores(batch)  # (pairs, source, target + absent)
+    scores = network.training_scores(batch, dropout)  # (pairs, source, target + absent)
     total = aggregate(scores, batch.source.mask[:, :, None])  # (pairs, target + absent)
     present = batch.target.mask
     count, sentences = present.shape[1], batch.negatives.shape[1]
@@ -124,6 +127,7 @@ def train(
     with_rates = [(tables, config.table_rate), (layers, config.rate)]
     lost, since = 0.0, 0
     for number in range(config.epochs) if epochs is None else epochs:
+        dropout = _dropout(config.dropout, [seed, number], device)
         batches = epoch(
             source,
             target,
@@ -135,7 +139,7 @@ def train(
             device=device,
         )
         for step, batch in enumerate(batches, number * length):
-            value = loss(network, batch, aggregate)
+            value = loss(network, batch, aggregate, dropout)
             for one, rate in with_rates:
                 one.zero_grad()
                 one.param_groups[0]["lr"] = rate * (1 - step / (length * config.epochs))
@@ -151,6 +155,11 @@ def train(
                     )
                 yield Progress(step + 1, length * config.epochs, phase, lost / since)
                 lost, since = 0.0, 0
+
+
+def _dropout(rate: float, seed: Sequence[int], device: str) -> Dropout | None:
+    own = int(np.random.SeedSequence(seed).generate_state(1)[0])
+    return Dropout(rate, torch.Generator(device).manual_seed(own)) if rate else None
 
 
 def trainable(source: EncodedText, target: EncodedText, longest: int) -> Rows:
