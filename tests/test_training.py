@@ -160,7 +160,7 @@ def test_bad_settings_fail() -> None:
         TrainingConfig(replacement_rate=0.0)  # windows would have none
     assert TrainingConfig(replacement_rate=0.0, window_negatives=1).window_negatives == 1
     for share in (-0.1, 1.0):
-        with pytest.raises(UsageError, match="training.dropout"):
+        with pytest.raises(UsageError, match="no share of units"):
             TrainingConfig(dropout=share)
     with pytest.raises(UsageError, match="none of sum"):
         TrainingConfig(aggregation="mean")
