@@ -145,7 +145,9 @@ def _directions(
     return result
 
 
-def run_cell(cell: Cell, pairs: int, seed: int, config: PaperConfig, checkpoints: Path) -> dict[str, Any]:
+def run_cell(
+    cell: Cell, pairs: int | None, seed: int, config: PaperConfig, checkpoints: Path
+) -> dict[str, Any]:
     """Train and measure one cell: dev and test text added to the training text, choices made on dev."""
     tagged = config.features.source.tags == "inline"
     dev, test = (read_pairs(cell.text, part, tagged=tagged) for part in ("dev", "test"))
@@ -189,12 +191,12 @@ class Kept:
         """Give the whole configuration of a cell."""
         return with_settings(PaperConfig(), (*cell.settings, *self.settings))
 
-    def path(self, cell: Cell, pairs: int, seed: int) -> Path:
+    def path(self, cell: Cell, pairs: int | None, seed: int) -> Path:
         """Give the file of a result."""
         key = json.dumps([cell.text, pairs, seed, to_mapping(self.config(cell))], sort_keys=True)
         return self.directory / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
 
-    def get(self, cell: Cell, pairs: int, seed: int) -> dict[str, Any]:
+    def get(self, cell: Cell, pairs: int | None, seed: int) -> dict[str, Any]:
         """Return a result that is kept, or run the cell and keep its result."""
         path = self.path(cell, pairs, seed)
         if not path.exists():
@@ -289,7 +291,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("tables", nargs="+", choices=(*TABLES, "all"), metavar="TABLE", help=f"{', '.join(TABLES)}; all")
-    add("--pairs", type=int, default=20_000, metavar="N", help="training pairs (20,000)")
+    add("--pairs", type=_size, default=20_000, metavar="N", help="training pairs; all (20,000)")
     add("--system-pairs", type=_size, nargs="+", metavar="N", help="of the other systems; all (as --pairs)")
     add("--seeds", type=int, default=1, metavar="N", help="how many seeds to average over (1)")
     add("--text", choices=TEXTS, help="only the cells of this text")

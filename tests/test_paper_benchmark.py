@@ -202,3 +202,5 @@ def test_a_size_that_a_text_does_not_have_is_all_of_it(data: Path) -> None:
     cells = [cell for cell in paper.TABLES["aggregations"]() if cell.text == "en-fr"]
     jobs = [job for job in paper.jobs_of(cells, paper.arguments(order)) if job.cell is None]
     assert [job.row for job in jobs] == [Row("en-fr", 30), Row("en-fr")]
+    order = ["aggregations", "--systems", "weft", "--pairs", "all"]
+    assert {job.row for job in paper.jobs_of(cells, paper.arguments(order))} == {Row("en-fr")}
