@@ -98,8 +98,48 @@ def test_the_papers_recipe_is_kept_too(tmp_path: Path, capsys: pytest.CaptureFix
     arguments = ["align", str(tmp_path / "text"), "--model", str(output), "-o", str(links), "-q"]
     assert main([*arguments, "--heuristic", "union"]) == 0
     assert len(links.read_text().splitlines()) == 16
-    assert main([*arguments, "--force", "--direction", "forward"]) == 2
+    assert main([*arguments, "--force", "--direction", "forward"]) == 0
+    assert main([*arguments, "--force", "--threshold", "0.5"]) == 2
     assert main(["train", str(tmp_path / "text"), "-o", "x", "--members", "2"]) == 2
+
+
+def test_the_papers_recipe_takes_tags_of_files_and_chooses_on_dev(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "en": "a b\nb a\na\nb\n" * 4,
+        "fr": "x y\ny x\nx\ny\n" * 4,
+        "en.pos": "A B\nB A\nA\nB\n" * 4,
+        "gold": "0-0 1-1\n0-0 1-1\n0-0\n0-0\n" * 4,
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    en, fr, pos, gold = (str(tmp_path / name) for name in files)
+    tags = ["--tags", pos, "none"]
+    options = ["--recipe", "paper", "--set", "training.word_epochs=20", *tags]
+    output = train(tmp_path, en, fr, *options, "--dev", en, fr, gold, "--dev-tags", pos, "none")
+    said = capsys.readouterr().err
+    assert "dev: " in said and "% on 16 pairs" in said
+    assert (output / "source.tags.txt").read_text() == "A\t12\nB\t12\n"
+    assert not (output / "target.tags.txt").exists()
+    links = ["align", en, fr, "--model", str(output), "-q", "--to", "jsonl"]
+    assert main([*links, *tags]) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert (first["src"], first["src_spans"]) == ("a b", [[0, 1], [2, 3]])
+    assert main(links) == 1
+    assert "'a' has no tag" in capsys.readouterr().err
+    (tmp_path / "en.pos").write_text("A\n" * 16)
+    assert main([*links, *tags]) == 1
+    assert "en.pos:1: 1 tags for 2 words" in capsys.readouterr().err
+
+
+def test_options_of_the_papers_recipe_are_refused_elsewhere(model: Path, tmp_path: Path) -> None:
+    text = write_text(tmp_path)
+    for options in (["--tagger", "classes", "classes"], ["--dev", "a", "b", "c"], ["--dev-tags", "a", "b"]):
+        train(tmp_path, *text, *options, code=2)
+    both = ["--recipe", "paper", "--tagger", "classes", "none", "--tags", text[0], "none"]
+    train(tmp_path, *text, *both, code=2)
+    assert main(["align", *text, "--model", str(model), "--tags", "a", "b"]) == 2
 
 
 def test_show_refuses_what_is_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

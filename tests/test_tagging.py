@@ -16,14 +16,15 @@ from weft.text import Bitext
 TEXT = Bitext.of([("the cat", "le chat"), ("", "non")])
 
 
-def test_tags_are_written_behind_the_words(tmp_path: Path) -> None:
+def test_tags_come_with_the_words(tmp_path: Path) -> None:
     tags = tmp_path / "en.pos"
     tags.write_text("DET NOUN\n\n", encoding="utf-8")
     tagged = TaggedText(TEXT, source=tags)
     for _ in range(2):  # it can be walked twice
         pairs = list(tagged)
-        assert [pair.source.tokens for pair in pairs] == [("the|DET", "cat|NOUN"), ()]
-        assert [pair.target.tokens for pair in pairs] == [("le", "chat"), ("non",)]
+        assert [pair.source.tags for pair in pairs] == [["DET", "NOUN"], []]
+        assert [pair.target.tags for pair in pairs] == [None, None]
+        assert pairs == list(TEXT)
 
 
 @pytest.mark.parametrize(

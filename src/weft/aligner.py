@@ -15,13 +15,15 @@ from typing import Any, Protocol, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from weft.alignment import Alignment
+from weft.alignment import Alignment, GoldAlignment
 from weft.configuration import to_mapping, with_settings
 from weft.devices import check_device
 from weft.errors import ModelError, UsageError, WeftError
+from weft.evaluation import Score, evaluate
 from weft.models import About, check_files, read_about, write_model
 from weft.posterior import Decoding, Inference, agreement
 from weft.progress import Progress
+from weft.tagging import TaggedText
 from weft.text import Bitext, Sentence, SentencePair, tokenize
 
 RECIPES = ("default", "paper")
@@ -86,7 +88,7 @@ class Aligner:
         )
         self.about = About(recipe, {}, seed)
 
-    def train(self, bitext: Bitext | Iterable[PairLike], **help: Any) -> Iterator[Progress]:
+    def train(self, bitext: Bitext | TaggedText | Iterable[PairLike], **help: Any) -> Iterator[Progress]:
         """Learn from parallel text step by step, telling how far it is; done when the iterator ends.
 
         `fit` says what can be given beside the text.
@@ -96,7 +98,7 @@ class Aligner:
             recipe.checkpoints = help.pop("checkpoint").directory
         if help and self.about.recipe != "default":
             raise UsageError(f"the recipe {self.about.recipe} cannot use {', '.join(sorted(help))}")
-        text = _Counted(bitext if isinstance(bitext, Bitext) else map(_pair, bitext))
+        text = _Counted(bitext if isinstance(bitext, Bitext | TaggedText) else map(_pair, bitext))
         wall, cpu = time.perf_counter(), time.process_time()
         yield from self.recipe.fit(text, **help)
         training = {
@@ -110,7 +112,7 @@ class Aligner:
 
     def fit(
         self,
-        bitext: Bitext | Iterable[PairLike],
+        bitext: Bitext | TaggedText | Iterable[PairLike],
         *,
         progress: Callable[[Progress], None] | None = None,
         **help: Any,
@@ -147,6 +149,15 @@ class Aligner:
         if target is not None:
             return self.infer([(source, target)], decoding=decoding)[0].alignment
         return (inference.alignment for _, inference in self.stream(source, decoding=decoding))
+
+    def tune(self, pairs: Bitext | Iterable[PairLike], gold: Sequence[GoldAlignment]) -> Score:
+        """Choose on pairs with gold links what the paper leaves to a dev set: α, and the heuristic."""
+        if self.about.recipe != "paper":
+            raise UsageError(f"the recipe {self.about.recipe} leaves nothing to choose on a dev set")
+        recipe: Any = self.recipe
+        dev = [self._pair(pair) for pair in pairs]
+        recipe.tune(dev, gold)
+        return evaluate(recipe.align(dev), gold)
 
     def infer(self, pairs: Iterable[PairLike], *, decoding: Decoding | None = None) -> list[Inference]:
         """Return all that the model thinks of some pairs: links, scores, and words without links if asked."""
@@ -203,18 +214,16 @@ class Aligner:
         if self.about.recipe == "default":
             inferences: list[Inference] = recipe.infer(pairs, decoding)
             return inferences
-        if decoding.threshold is not None or decoding.direction is not None or decoding.null:
-            raise UsageError(f"the recipe {self.about.recipe} has no thresholds, directions and P(NULL)")
+        if decoding.threshold is not None or decoding.null:
+            raise UsageError(f"the recipe {self.about.recipe} has no thresholds and no P(NULL)")
         return self._align_otherwise(pairs, decoding)
 
     def _align_otherwise(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
         """Align by a recipe that knows links alone."""
         recipe: Any = self.recipe
-        if decoding.heuristic is not None and decoding.heuristic != recipe.config.decoding.heuristic:
-            changed = replace(recipe.config.decoding, heuristic=decoding.heuristic)
-            recipe.config = replace(recipe.config, decoding=changed)
         long = [max(map(len, pair)) > decoding.longest for pair in pairs]
-        found = iter(recipe.align([pair for pair, too_long in zip(pairs, long, strict=True) if not too_long]))
+        kept = [pair for pair, too_long in zip(pairs, long, strict=True) if not too_long]
+        found = iter(recipe.align(kept, heuristic=decoding.heuristic, direction=decoding.direction))
         return [
             Inference(Alignment(), too_long=True) if too_long else Inference(next(found)) for too_long in long
         ]

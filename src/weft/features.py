@@ -268,7 +268,7 @@ def _split(tokens: Tokens, config: FeatureConfig, side: SideConfig) -> tuple[lis
         for number, token in enumerate(words):
             word, bar, tag = token.rpartition("|")
             if not bar:
-                raise InputError(f"{token!r} has no tag: write word|TAG, or choose other tags")
+                raise InputError(f"{token!r} has no tag: write word|TAG, or name files of tags (--tags)")
             words[number] = word
             tags.append(tag)
     if config.lowercase:

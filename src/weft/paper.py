@@ -41,7 +41,7 @@ from weft.progress import Progress
 from weft.stages import Stages
 from weft.symmetrization import symmetrize_all
 from weft.tagging import load_tagger
-from weft.text import SentencePair
+from weft.text import Sentence, SentencePair
 from weft.training import TrainingConfig, layer_optimizer, table_optimizer, train
 
 ALPHAS = tuple(round(-1 + 0.25 * step, 2) for step in range(21))
@@ -128,7 +128,7 @@ class PaperRecipe:
     def fit(self, bitext: Iterable[SentencePair]) -> Iterator[Progress]:
         """Learn both directions from the pairs, telling how far it is; done when the iterator ends."""
         self._set_threads()
-        sides = _sentences(bitext)
+        sides = self._sentences(bitext)
         self.text = list(getattr(bitext, "names", ()))
         self.inventories = self._learn_inventories(sides)
         texts = self._encode(sides)
@@ -213,16 +213,21 @@ class PaperRecipe:
         words = [crc32(text.words.tobytes()) for text in texts]
         return {"config": to_mapping(self.config), "seed": self.seed, "text": words}
 
-    def align(self, pairs: Sequence[SentencePair]) -> list[Alignment]:
-        """Align each pair by itself."""
-        return _symmetrized(*self.best(pairs), self.config.decoding)
+    def align(
+        self, pairs: Sequence[SentencePair], *, heuristic: str | None = None, direction: str | None = None
+    ) -> list[Alignment]:
+        """Align each pair by itself: in both directions, symmetrised, or in one, `forward` or `backward`."""
+        forward, backward = _links(*self.best(pairs), self.config.decoding)
+        if direction is not None:
+            return forward if direction == "forward" else backward
+        return list(symmetrize_all(forward, backward, heuristic or self.config.decoding.heuristic))
 
     def best(self, pairs: Sequence[SentencePair]) -> tuple[list[BestWords], list[BestWords]]:
         """Find the best words of both directions, of which links are made."""
         if len(self.directions) != 2:
             raise UsageError("this aligner has learned nothing yet")
         self._set_threads()
-        source, target = self._encode(_sentences(pairs))
+        source, target = self._encode(self._sentences(pairs))
         return self.directions[0].best(source, target), self.directions[1].best(target, source)
 
     def tune(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> DecodingConfig:
@@ -234,7 +239,8 @@ class PaperRecipe:
 
         @cache
         def rate(decoding: DecodingConfig) -> tuple[float, float, float, str]:
-            found = evaluate(_symmetrized(*best, decoding), gold).aer
+            links = symmetrize_all(*_links(*best, decoding), decoding.heuristic)
+            found = evaluate(links, gold, names=("the text", "the gold links")).aer
             return found, decoding.alpha, decoding.backward_alpha, decoding.heuristic
 
         start = self.config.decoding
@@ -309,6 +315,16 @@ class PaperRecipe:
                 raise ModelError(f"{directory}: {name}.safetensors cannot be used: {error}") from error
         return recipe
 
+    def _sentences(self, pairs: Iterable[SentencePair]) -> tuple[list[Tokens], list[Tokens]]:
+        """Part the pairs into sides."""
+        features = self.config.features
+        inline = [side.tags == "inline" for side in (features.source, features.target)]
+        sides: tuple[list[Tokens], list[Tokens]] = ([], [])
+        for pair in pairs:
+            for own, sentence, tagged in zip(sides, pair, inline, strict=True):
+                own.append(_tokens(sentence, inline=tagged))
+        return sides
+
     def _set_threads(self) -> None:
         if self.threads is not None:
             torch.set_num_threads(self.threads)
@@ -343,23 +359,19 @@ class PaperRecipe:
         return hellinger_vectors(numbers, lengths, len(words), dimensions=self.config.model.words)
 
 
-def _sentences(pairs: Iterable[SentencePair]) -> tuple[list[Tokens], list[Tokens]]:
-    """Part the pairs into sides; a word is held once however often it comes."""
-    source: list[Tokens] = []
-    target: list[Tokens] = []
-    for pair in pairs:
-        source.append(tuple(map(intern, pair.source.tokens)))
-        target.append(tuple(map(intern, pair.target.tokens)))
-    return source, target
+def _tokens(sentence: Sentence, *, inline: bool) -> Tokens:
+    """Return the words, as `word|TAG` if so wanted; each is held once however often it comes."""
+    if not inline or sentence.tags is None:
+        return tuple(map(intern, sentence.tokens))
+    return tuple(intern(f"{word}|{tag}") for word, tag in zip(sentence.tokens, sentence.tags, strict=True))
 
 
-def _symmetrized(
+def _links(
     forward: Sequence[BestWords], backward: Sequence[BestWords], decoding: DecodingConfig
-) -> list[Alignment]:
-    """Make links of the best words of both directions."""
-    ahead = (best.links(decoding.alpha) for best in forward)
-    back = (best.links(decoding.backward_alpha).inverse() for best in backward)
-    return list(symmetrize_all(ahead, back, decoding.heuristic))
+) -> tuple[list[Alignment], list[Alignment]]:
+    """Make links of the best words of each direction."""
+    ahead = [best.links(decoding.alpha) for best in forward]
+    return ahead, [best.links(decoding.backward_alpha).inverse() for best in backward]
 
 
 def _seeds(*path: int) -> list[int]:

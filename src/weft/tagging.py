@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
-from operator import itemgetter
 from typing import Any
 
 from weft.errors import InputError, MissingExtraError, UsageError
@@ -15,35 +14,34 @@ from weft.text import Path, Sentence, SentencePair
 
 
 class TaggedText:
-    """Walk sentence pairs whose words carry the tags of files beside the text, as `word|TAG`."""
+    """Walk sentence pairs with the tags of files beside the text, as often as the text can be walked."""
 
     def __init__(
         self, pairs: Iterable[SentencePair], *, source: Path | None = None, target: Path | None = None
     ) -> None:
         self.pairs = pairs
+        self.tokenize: str = getattr(pairs, "tokenize", "space")
         self.files = (source, target)
 
     def __iter__(self) -> Iterator[SentencePair]:
-        sides = [_tagged(map(itemgetter(side), self.pairs), file) for side, file in enumerate(self.files)]
-        for source, target in zip(*sides, strict=True):
-            yield SentencePair(source, target)
+        pairs: Iterable[SentencePair] = self.pairs
+        for side, file in enumerate(self.files):
+            if file is not None:
+                pairs = _tagged(pairs, side, LineFile(file))
+        yield from pairs
 
 
-def _tagged(sentences: Iterable[Sentence], path: Path | None) -> Iterator[Sentence]:
-    if path is None:
-        yield from sentences
-        return
-    file = LineFile(path)
-    for number, (sentence, line) in enumerate(
-        lockstep(sentences, file.lines(), names=("the text", file.name)), 1
-    ):
-        tags = line.split()
+def _tagged(pairs: Iterable[SentencePair], side: int, file: LineFile) -> Iterator[SentencePair]:
+    """Give the sentences of one side their tags."""
+    beside = lockstep(pairs, file.lines(), names=("the text", file.name))
+    for number, (pair, line) in enumerate(beside, 1):
+        tags, sentence = line.split(), pair[side]
         if len(tags) != len(sentence):
             raise InputError(
                 f"{len(tags)} tags for {len(sentence)} words; write one for each", file=file.name, line=number
             )
-        tokens = [f"{word}|{tag}" for word, tag in zip(sentence.tokens, tags, strict=True)]
-        yield Sentence(tokens, " ".join(tokens))
+        tagged = Sentence(sentence.tokens, sentence.text, tags)
+        yield SentencePair(tagged, pair.target) if side == 0 else SentencePair(pair.source, tagged)
 
 
 def load_tagger(name: str) -> Tagger | None:

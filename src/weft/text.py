@@ -18,13 +18,14 @@ Path: TypeAlias = str | os.PathLike[str]
 
 
 class Sentence:
-    """Hold one sentence: its tokens, and the text they were cut from."""
+    """Hold one sentence: its tokens, the text they were cut from and, if known, a tag of each token."""
 
-    __slots__ = ("text", "tokens")
+    __slots__ = ("tags", "text", "tokens")
 
-    def __init__(self, tokens: Iterable[str], text: str) -> None:
+    def __init__(self, tokens: Iterable[str], text: str, tags: Sequence[str] | None = None) -> None:
         self.tokens = tuple(tokens)
         self.text = text
+        self.tags = tags
 
     @property
     def spans(self) -> tuple[Span, ...]:

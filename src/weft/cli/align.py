@@ -6,15 +6,17 @@ import argparse
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from weft.cli.learning import (
     add_learning,
     add_running,
+    add_tags,
     learn,
     new_aligner,
     refuse_learning,
     say,
+    tagged,
     tell_compiling,
 )
 from weft.cli.options import add_output, add_text, bitext_of, report_oddities
@@ -25,6 +27,9 @@ from weft.output import open_output
 from weft.progress import Progress
 from weft.symmetrization import HEURISTICS
 from weft.text import Bitext, SentencePair
+
+if TYPE_CHECKING:
+    from weft.tagging import TaggedText
 
 DESCRIPTION = """\
 Align the words of parallel text: for each pair of lines, one line of links `source-target`, counted from 0.
@@ -69,6 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save-model", metavar="DIR", help="keep the model that was learned")
     add_shards(parser)
     add_learning(parser)
+    add_tags(parser)
     add_running(parser)
 
 
@@ -133,15 +139,16 @@ def run(args: argparse.Namespace) -> None:
         check_free(args.save_model, force=args.force)
     aligner = load_model(args)
     bitext = open_text(args, aligner)
+    text = tagged(bitext, args.tags)
     with ExitStack() as stack:
         stream = stack.enter_context(open_output(args.output, force=args.force))
         scores = stack.enter_context(open_output(args.scores, force=args.force)) if args.scores else None
         meter = stack.enter_context(Meter(quiet=args.quiet))
         if aligner is None:
-            aligner = learned(args, bitext, meter)
+            aligner = learned(args, text, meter)
         else:
             tell_compiling(aligner.about.recipe, meter, args.quiet)
-        summary = write(args, aligner, bitext, (stream, scores), meter)
+        summary = write(args, aligner, text, (stream, scores), meter, name=bitext.names[0])
     if not args.quiet:
         report_oddities(bitext)
     say(args, str(summary))
@@ -166,7 +173,7 @@ def check(args: argparse.Namespace) -> None:
     if (args.out is None) != (args.shards is None):
         raise UsageError("--shards and --out go together")
     if args.shards is not None:
-        alone = ("output", "scores", "known_links")
+        alone = ("output", "scores", "known_links", "tags")
         given = [name.replace("_", "-") for name in alone if getattr(args, name) is not None]
         if given:
             raise UsageError(f"--{given[0]} is for a single text, not for --shards")
@@ -188,7 +195,16 @@ def load_model(args: argparse.Namespace) -> Any:
         return None
     from weft.aligner import Aligner
 
-    return Aligner.load(args.model, threads=args.threads, device=args.device)
+    aligner = Aligner.load(args.model, threads=args.threads, device=args.device)
+    if args.tags is not None and not takes_tags(aligner):
+        raise UsageError("--tags: this model has learned without tags of files")
+    return aligner
+
+
+def takes_tags(aligner: Any) -> bool:
+    """Tell whether a model has learned with tags that come with the text."""
+    features = getattr(aligner.recipe.config, "features", None)
+    return features is not None and "inline" in (features.source.tags, features.target.tags)
 
 
 def open_text(args: argparse.Namespace, aligner: Any) -> Bitext:
@@ -198,11 +214,11 @@ def open_text(args: argparse.Namespace, aligner: Any) -> Bitext:
     return bitext_of(args, strict=args.strict)
 
 
-def learned(args: argparse.Namespace, bitext: Bitext, meter: Meter) -> Any:
+def learned(args: argparse.Namespace, text: Bitext | TaggedText, meter: Meter) -> Any:
     """Learn a model from the text; one without a word on both sides anywhere needs none."""
     aligner = new_aligner(args)
     try:
-        learn(aligner, bitext, args, meter)
+        learn(aligner, text, args, meter)
     except NothingToLearnError as error:
         meter.say(str(error))
         return None
@@ -215,23 +231,25 @@ def learned(args: argparse.Namespace, bitext: Bitext, meter: Meter) -> Any:
 def write(
     args: argparse.Namespace,
     aligner: Any,
-    bitext: Bitext,
+    text: Bitext | TaggedText,
     streams: tuple[TextIO, TextIO | None],
     meter: Meter,
+    *,
+    name: str,
 ) -> Any:
     """Write the links of the text, or of its part, and return the summary."""
     from weft.aligning import KnownLinks, Summary, Wanted, write_links
 
     wanted = Wanted(args.to, decoding_of(args), args.strict)
-    pairs: Iterable[SentencePair] = bitext
+    pairs: Iterable[SentencePair] = text
     total = 0 if aligner is None else aligner.about.training.get("pairs", 0) if args.model is None else 0
     if args.shard is not None:
         from weft.sharding import parse_shard, shard_of
 
-        pairs = shard_of(bitext, *parse_shard(args.shard))
+        pairs = shard_of(text, *parse_shard(args.shard))
     known = None if args.known_links is None else KnownLinks(args.known_links)
     steps: Iterator[Summary] = write_links(
-        aligner, pairs, streams[0], wanted, scores=streams[1], known=known, name=bitext.names[0]
+        aligner, pairs, streams[0], wanted, scores=streams[1], known=known, name=name
     )
     summary = Summary()
     for summary in steps:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from weft.cli.progress import Meter
 from weft.errors import UsageError
 from weft.text import Bitext
+
+if TYPE_CHECKING:
+    from weft.tagging import TaggedText
+
+NONE = "none"  # a side without tags
 
 
 def add_learning(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +52,50 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_tags(parser: argparse.ArgumentParser) -> None:
+    """Add the options of tags; `tagged` gives a text its tags."""
+    group = parser.add_argument_group("parts of speech, for the paper's recipe")
+    group.add_argument(
+        "--tagger",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="learn with tags from spacy:MODEL, stanza:LANGUAGE, classes found in the text, or inline "
+        "(`word|TAG`) on each side; or none",
+    )
+    group.add_argument(
+        "--tags",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="files beside the text with a tag for each word, a line a sentence; or none",
+    )
+
+
+def tagged(text: Bitext, files: Sequence[str] | None) -> Bitext | TaggedText:
+    """Give a text the tags of files beside it, if there are any."""
+    if files is None:
+        return text
+    from weft.tagging import TaggedText
+
+    source, target = (None if file == NONE else file for file in files)
+    return TaggedText(text, source=source, target=target)
+
+
+def _tag_settings(args: argparse.Namespace, recipe: str) -> list[str]:
+    """Turn --tagger and --tags into settings."""
+    if args.tagger is None and args.tags is None:
+        return []
+    if recipe != "paper":
+        raise UsageError("--tagger and --tags are for --recipe paper")
+    kinds = list(args.tagger or (NONE, NONE))
+    for side, file in enumerate(args.tags or ()):
+        if file != NONE:
+            if kinds[side] not in (NONE, "inline"):
+                raise UsageError(f"{file} and {kinds[side]} cannot both tag one side")
+            kinds[side] = "inline"
+    names = ("source", "target")
+    return [f"features.{name}.tags={kind}" for name, kind in zip(names, kinds, strict=True) if kind != NONE]
+
+
 def add_running(parser: argparse.ArgumentParser) -> None:
     """Add --threads, --device and --quiet."""
     parser.add_argument(
@@ -57,7 +107,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 
 def refuse_learning(args: argparse.Namespace, why: str) -> None:
     """Refuse options of learning where nothing is learned."""
-    names = ("recipe", "seed", "lowercase", "lexicon")
+    names = ("recipe", "seed", "lowercase", "lexicon", "tagger")
     given = [f"--{name}" for name in names if getattr(args, name) is not None]
     given += ["--set"] if args.settings else []
     if given:
@@ -69,7 +119,7 @@ def new_aligner(args: argparse.Namespace) -> Any:
     from weft.aligner import Aligner
 
     recipe = args.recipe or "default"
-    settings = list(args.settings)
+    settings = [*_tag_settings(args, recipe), *args.settings]
     if args.lowercase is not None:
         key = "lowercase" if recipe == "default" else "features.lowercase"
         settings.append(f"{key}={args.lowercase}")
@@ -77,7 +127,9 @@ def new_aligner(args: argparse.Namespace) -> Any:
     return Aligner(recipe, seed=seed, threads=args.threads, device=args.device, settings=settings)
 
 
-def learn(aligner: Any, text: Bitext, args: argparse.Namespace, meter: Meter, **help: Any) -> None:
+def learn(
+    aligner: Any, text: Bitext | TaggedText, args: argparse.Namespace, meter: Meter, **help: Any
+) -> None:
     """Learn from a text, showing how far it is."""
     if args.lexicon is not None:
         from weft.dictionary import read_lexicon

@@ -5,10 +5,20 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from weft.cli.learning import add_learning, add_running, learn, new_aligner, refuse_learning, say
+from weft.cli.learning import (
+    add_learning,
+    add_running,
+    add_tags,
+    learn,
+    new_aligner,
+    refuse_learning,
+    say,
+    tagged,
+)
 from weft.cli.options import add_text, bitext_of, report_oddities
 from weft.cli.progress import Meter, duration
 from weft.errors import UsageError
+from weft.text import Bitext
 
 DESCRIPTION = """\
 Learn a model from parallel text and keep it as a directory: `weft align --model DIR` then gives the links of
@@ -17,7 +27,9 @@ EXAMPLES = """\
   weft train en.txt fr.txt -o enfr.weft
   weft train text.en-fr.zst -o enfr.weft --seed 7 --languages en fr --note 'CC BY 4.0, from Tatoeba'
   weft train more.en more.fr --from enfr.weft -o more.weft
-  weft train en.txt fr.txt -o enfr.weft --checkpoint-every 600 --resume"""
+  weft train en.txt fr.txt -o enfr.weft --checkpoint-every 600 --resume
+  weft train en.txt fr.txt -o paper.weft --recipe paper --tags en.pos fr.pos --dev dev.en dev.fr dev.gold \\
+      --dev-tags dev.en.pos dev.fr.pos"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +53,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--checkpoint", metavar="DIR", help="where to keep it (the model's directory with .checkpoint added)"
     )
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint, if there is one")
+    parser.add_argument(
+        "--dev",
+        nargs=3,
+        metavar=("SOURCE", "TARGET", "GOLD"),
+        help="text with gold links, by which the paper's recipe chooses α and the heuristic",
+    )
+    parser.add_argument(
+        "--dev-tags", nargs=2, metavar=("SOURCE", "TARGET"), help="the tags of that text, as with --tags"
+    )
     add_learning(parser)
+    add_tags(parser)
     add_running(parser)
 
 
@@ -55,8 +77,17 @@ def run(args: argparse.Namespace) -> None:
     help |= {} if args.start is None else {"go_on": True}
     args.tokenize = args.tokenize or aligner.about.tokenize
     bitext = bitext_of(args, strict=args.strict)
+    dev = read_dev(args)
     with Meter(quiet=args.quiet) as meter:
-        learn(aligner, bitext, args, meter, **help)
+        learn(aligner, tagged(bitext, args.tags), args, meter, **help)
+    if dev is not None:
+        score = aligner.tune(*dev)
+        chosen = aligner.recipe.config.decoding
+        say(
+            args,
+            f"dev: {chosen.heuristic}, α {chosen.alpha:g} and {chosen.backward_alpha:g}: "
+            f"AER {100 * score.aer:.1f} % on {score.sentences:,} pairs",
+        )
     if not args.quiet:
         report_oddities(bitext)
     languages = None if args.languages is None else tuple(args.languages)
@@ -69,6 +100,21 @@ def run(args: argparse.Namespace) -> None:
         f"{args.output}: learned from {training['pairs']:,} pairs in {duration(training['seconds'])} "
         f"({duration(training['cpu_seconds'])} of CPU time)",
     )
+
+
+def read_dev(args: argparse.Namespace) -> Any:
+    """Read the text with gold links before anything is learned, if there is one."""
+    if args.dev is None:
+        if args.dev_tags is not None:
+            raise UsageError("--dev-tags without --dev")
+        return None
+    if args.recipe != "paper":
+        raise UsageError("--dev is for --recipe paper: the default recipe leaves nothing to choose")
+    from weft.dialects import read_gold
+
+    source, target, gold = args.dev
+    text = Bitext(source, target, tokenize=args.tokenize)
+    return list(tagged(text, args.dev_tags)), list(read_gold(gold, text=text))
 
 
 def start(args: argparse.Namespace) -> Any:
