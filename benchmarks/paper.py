@@ -251,7 +251,13 @@ def seconds(job: Job) -> float:
 
 def results_of(table: str, args: argparse.Namespace) -> dict[str, Any]:
     """Run what is not kept, unless only what is kept is wanted, and put the table together."""
-    cells = [cell for cell in TABLES[table]() if args.text in (None, cell.text)]
+    cells = [
+        cell
+        for cell in TABLES[table]()
+        if args.text in (None, cell.text) and (args.cells is None or cell.name in args.cells)
+    ]
+    if not cells:
+        raise SystemExit(f"{table}: no such rows")
     jobs = jobs_of(cells, args)
     kept, others = Kept(args.cache / "paper", args.settings), Directions(Cells(args.cache / "directions"))
 
@@ -295,6 +301,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--system-pairs", type=_size, nargs="+", metavar="N", help="of the other systems; all (as --pairs)")
     add("--seeds", type=int, default=1, metavar="N", help="how many seeds to average over (1)")
     add("--text", choices=TEXTS, help="only the cells of this text")
+    add("--cells", nargs="+", metavar="NAME", help="only these rows of the paper's recipe, such as single")
     add("--systems", nargs="*", choices=SYSTEMS, default=SYSTEMS, help="beside the paper's recipe (all)")
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="settings")
     kept = "run nothing, or nothing of the paper's recipe: what is not kept is shown as not run"
