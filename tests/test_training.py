@@ -10,7 +10,7 @@ import torch
 
 from weft import sample
 from weft.aggregation import aggregation
-from weft.batches import Contexts, batch_rows, make_batch
+from weft.batches import batch_rows, make_batch
 from weft.errors import UsageError
 from weft.features import EncodedText, FeatureConfig, Inventory, SideConfig
 from weft.model import ModelConfig, Network
@@ -130,21 +130,6 @@ def test_every_pair_comes_once_an_epoch() -> None:
     assert max(len(piece) for piece in pieces) == 8
 
 
-def test_new_centres_of_a_context_have_a_neighbour_in_common() -> None:
-    sentences = ["a b c", "", "d b e", "a f", "b"]
-    inventory = Inventory.of([text.split() for text in sentences], FeatureConfig(), SideConfig())
-    text = inventory.encode([text.split() for text in sentences])
-    fits = {  # tokens: a b c  d b e  a f  b; those after the same word, and those before the same word
-        0: {0, 3, 6, 8} | {0, 3},
-        1: {1, 7} | {1},
-        2: {2, 5} | {2, 5, 7, 8},
-        7: {1, 7} | {2, 5, 7, 8},
-    }
-    contexts, random = Contexts(text), np.random.default_rng(1)
-    for token, expected in fits.items():
-        assert set(contexts.draw(np.full((20, 20), token), random).flatten().tolist()) == expected
-
-
 def test_empty_and_overlong_sentences_teach_nothing() -> None:
     side = SideConfig()
     sentences = [("a",), (), ("a", "b"), ("a",) * 9]
@@ -164,11 +149,6 @@ def test_a_lone_pair_can_be_trained_on() -> None:
 def test_a_training_that_runs_away_says_so() -> None:
     with pytest.raises(UsageError, match="smaller training"):
         trained(TrainingConfig(optimizer="sgd", rate=1e6, table_rate=1e6, epochs=3, batch=10))
-
-
-def test_new_centres_may_be_of_a_context() -> None:
-    _, losses = trained(TrainingConfig(replacement="context", epochs=4, word_epochs=0, table_rate=1.0))
-    assert losses[-1] < losses[0]
 
 
 def test_bad_settings_fail() -> None:

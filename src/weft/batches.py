@@ -37,25 +37,14 @@ class Sentences:
         place = torch.arange(1, self.words.shape[1] + 1, device=self.words.device)
         return place / self.lengths[:, None].clamp(min=1)  # (sentences, length)
 
-    def beside(self, other: Sentences) -> Sentences:
-        """Put the words of other sentences after these, row by row, to be looked up together."""
-        tags = forms = spelling = None
-        if self.tags is not None and other.tags is not None:
-            tags = torch.cat([self.tags, other.tags], 1)
-        if self.spelling is not None and other.spelling is not None:
-            assert self.forms is not None and other.forms is not None
-            forms = torch.cat([self.forms, other.forms + len(self.spelling)], 1)
-            spelling = torch.cat([self.spelling, other.spelling])
-        lengths = self.lengths + other.lengths
-        return Sentences(torch.cat([self.words, other.words], 1), lengths, tags, forms, spelling)
-
 
 @dataclass(frozen=True)
 class Batch:
     """Hold sentence pairs and what is to be told from them.
 
     `negatives` names, for each pair, target sentences of other pairs of the batch. `replaced` names words of
-    the own target sentence whose windows get another centre: the words `centres`.
+    the own target sentence whose windows get another centre: the words `replacements`, places in the whole
+    padded batch.
     """
 
     source: Sentences
@@ -63,60 +52,20 @@ class Batch:
     negatives: Tensor  # (pairs, negatives)
     replaced: Tensor  # (pairs, replaced)
     replaced_mask: Tensor  # (pairs, replaced)
-    centres: Sentences  # (pairs, replaced)
-
-
-class Contexts:
-    """Know what stands in a context: the words of a text that have the same left or right neighbour."""
-
-    def __init__(self, text: EncodedText) -> None:
-        between = np.insert(text.words, text.offsets, PAD)  # padding around every sentence
-        own = np.arange(len(text.words)) + np.repeat(np.arange(len(text)), text.lengths) + 1
-        self._sides = [_grouped(between[own + step]) for step in (-1, 1)]
-
-    def draw(self, tokens: Rows, random: np.random.Generator) -> Rows:
-        """Give each token one that was seen beside the same word, by chance on the left or on the right."""
-        drawn = np.empty_like(tokens)
-        side = random.integers(2, size=tokens.shape)
-        part = random.random(tokens.shape)
-        for number, (neighbours, starts, order) in enumerate(self._sides):
-            here = side == number
-            own = neighbours[tokens[here]]
-            first, last = starts[own], starts[own + 1]
-            drawn[here] = order[first + (part[here] * (last - first)).astype(np.int64)]
-        return drawn
-
-
-def _grouped(
-    neighbours: npt.NDArray[np.int32],
-) -> tuple[npt.NDArray[np.int32], Rows, npt.NDArray[np.int32]]:
-    """Sort tokens by a neighbour; tell where the tokens of each neighbour start."""
-    order = np.argsort(neighbours, kind="stable").astype(np.int32)
-    starts = np.zeros(int(neighbours.max(initial=0)) + 2, np.int64)
-    np.cumsum(np.bincount(neighbours), out=starts[1:])
-    return neighbours, starts, order
+    replacements: Tensor  # (pairs, replaced)
 
 
 def padded(text: EncodedText, rows: Rows, device: str = "cpu") -> Sentences:
     """Take sentences out of a text, one below the other."""
-    return _take(text, *_tokens(text, rows), device)
-
-
-def _tokens(text: EncodedText, rows: Rows) -> tuple[Rows, npt.NDArray[np.bool_]]:
-    """Number the tokens of sentences, one below the other; and tell where there are any."""
     lengths = text.offsets[rows + 1] - text.offsets[rows]
     place = np.arange(max(1, int(lengths.max(initial=0))))
     there = place < lengths[:, None]
-    return np.where(there, text.offsets[rows][:, None] + place, 0), there
-
-
-def _take(text: EncodedText, tokens: Rows, there: npt.NDArray[np.bool_], device: str) -> Sentences:
-    """Take tokens out of a text, as if they were sentences."""
+    index = np.where(there, text.offsets[rows][:, None] + place, 0)
 
     def take(values: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         if not len(values):
-            return np.full(tokens.shape, PAD, np.int64)
-        return np.where(there, values[tokens], PAD).astype(np.int64)
+            return np.full(index.shape, PAD, np.int64)
+        return np.where(there, values[index], PAD).astype(np.int64)
 
     def tensor(values: npt.NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(values).to(device)
@@ -127,8 +76,8 @@ def _take(text: EncodedText, tokens: Rows, there: npt.NDArray[np.bool_], device:
         used, own = np.unique(np.where(there, take(text.forms), -1), return_inverse=True)
         letters = np.zeros((len(used), text.spelling.shape[1]), np.int64)
         letters[used >= 0] = text.spelling[used[used >= 0]]
-        forms, spelling = tensor(own.reshape(tokens.shape)), tensor(letters)
-    return Sentences(tensor(take(text.words)), tensor(there.sum(1)), tags, forms, spelling)
+        forms, spelling = tensor(own.reshape(index.shape)), tensor(letters)
+    return Sentences(tensor(take(text.words)), tensor(lengths), tags, forms, spelling)
 
 
 def distinct(sentences: Sentences) -> tuple[Tensor, Tensor]:
@@ -164,37 +113,30 @@ def make_batch(
     negatives: int,
     replacement_rate: float,
     random: np.random.Generator,
-    contexts: Contexts | None = None,
     device: str = "cpu",
 ) -> Batch:
-    """Put pairs together and draw negatives: other pairs' target sentences, windows with another centre.
-
-    New centres are words of the batch or, with `contexts`, words that stand in a like context.
-    """
+    """Put pairs together and draw negatives: other pairs' target sentences, windows with another centre."""
+    sentences = padded(target, rows, device)
     pairs = len(rows)
     count = min(negatives, pairs - 1)
     shifts = 1 + random.permutation(pairs - 1)[:count] if count else np.zeros(0, np.int64)
     others = (np.arange(pairs)[:, None] + shifts) % pairs
-    tokens, there = _tokens(target, rows)
-    lengths = there.sum(1)
+    lengths = target.lengths[rows]
     wanted = np.round(replacement_rate * lengths + random.uniform(-0.5, 0.5, pairs)).astype(np.int64)
     wanted = np.clip(wanted, 0, lengths)
+    place = np.arange(sentences.words.shape[1])
+    keys = random.random((pairs, len(place))) + (place >= lengths[:, None])
     width = int(wanted.max(initial=0))
-    keys = random.random(tokens.shape) + ~there
     replaced = np.argsort(keys, axis=1)[:, :width]
-    mask = np.arange(width) < wanted[:, None]
-    if contexts is None:
-        words = tokens[there]
-        drawn = words[random.integers(len(words), size=replaced.shape)]
-    else:
-        drawn = contexts.draw(np.take_along_axis(tokens, replaced, 1), random)
+    words = np.flatnonzero(place < lengths[:, None])
+    drawn = words[random.integers(len(words), size=replaced.shape)]
     return Batch(
         padded(source, rows, device),
-        _take(target, tokens, there, device),
+        sentences,
         torch.from_numpy(others).to(device),
         torch.from_numpy(replaced).to(device),
-        torch.from_numpy(mask).to(device),
-        _take(target, drawn, mask, device),
+        torch.from_numpy(np.arange(width) < wanted[:, None]).to(device),
+        torch.from_numpy(drawn).to(device),
     )
 
 
@@ -207,7 +149,6 @@ def epoch(
     negatives: int,
     replacement_rate: float,
     random: np.random.Generator,
-    contexts: Contexts | None = None,
     device: str = "cpu",
 ) -> Iterator[Batch]:
     """Walk all pairs once, in random order, as batches."""
@@ -219,6 +160,5 @@ def epoch(
             negatives=negatives,
             replacement_rate=replacement_rate,
             random=random,
-            contexts=contexts,
             device=device,
         )

@@ -127,7 +127,10 @@ class Encoder(nn.Module):
         self.b2 = nn.Parameter(torch.empty(config.output))
 
     def look_up(self, sentences: Sentences) -> tuple[Tensor, Tensor]:
-        """Concatenate the features of each distinct word, the padding word's last; and say which is where."""
+        """Concatenate the features of each distinct word, the padding word's last; and say which is where.
+
+        Sentences have padding words on both ends.
+        """
         places, own = distinct(sentences)
         features = [self.words(_padded(sentences.words.flatten()[places]))]
         if self.tags is not None:
@@ -137,16 +140,16 @@ class Encoder(nn.Module):
             assert sentences.forms is not None and sentences.spelling is not None
             spelling = sentences.spelling[sentences.forms.flatten()[places]]
             features.append(F.pad(self.characters(spelling), (0, 0, 0, 1)))
-        return torch.cat(features, -1), own  # (words, features), (sentences, length)
+        pad = self.k1 // 2 + self.k2 // 2
+        own = F.pad(own, (pad, pad), value=len(places))
+        return torch.cat(features, -1), own  # (words, features), (sentences, pad + length + pad)
 
     def parts(self, features: Tensor) -> Tensor:
         """Apply the part of M1 for each place of a span to each distinct word."""
         return features @ self.m1.view(self.k1, self.width, -1)  # (k1, words, hidden)
 
     def first(self, parts: Tensor, own: Tensor) -> Tensor:
-        """Apply M1 to spans of k1 words, padded at both ends: the sum of what it makes of each."""
-        pad = self.k1 // 2 + self.k2 // 2
-        own = F.pad(own, (pad, pad), value=parts.shape[1] - 1)
+        """Apply M1 to spans of k1 words: the sum of what it makes of each."""
         length = own.shape[1] - self.k1 + 1
         spans = [F.embedding(own[:, q : q + length], part) for q, part in enumerate(parts)]
         return sum(spans[1:], spans[0] + self.b1)  # (sentences, k2//2 + length + k2//2, hidden)
@@ -160,13 +163,17 @@ class Encoder(nn.Module):
         """Return what M2 is applied to: spans of k2 outputs of the first layer, after tanh."""
         return _spans(torch.tanh(first), self.k2)  # (sentences, length, k2 * hidden)
 
-    def replaced(self, parts: Tensor, old: Tensor, new: Tensor, first: Tensor, places: Tensor) -> Tensor:
-        """Return the same for windows whose centre, at `places`, another word took; the context stays.
+    def replaced(self, parts: Tensor, own: Tensor, first: Tensor, batch: Batch) -> Tensor:
+        """Return the same for windows whose centre another word of the batch took; the context stays.
 
         The first layer is linear: a new centre changes it by a difference of parts, where it is seen.
         """
-        place = torch.arange(len(first), device=old.device)[:, None] * first.shape[1] + places
-        seen = place[..., None] + torch.arange(self.k2, device=old.device)  # (pairs, replaced, k2)
+        pad = self.k1 // 2 + self.k2 // 2
+        centres = own[:, pad : own.shape[1] - pad]  # (pairs, target)
+        old = centres.gather(1, batch.replaced)  # (pairs, replaced)
+        new = centres.flatten()[batch.replacements]
+        place = torch.arange(len(first), device=own.device)[:, None] * first.shape[1] + batch.replaced
+        seen = place[..., None] + torch.arange(self.k2, device=own.device)  # (pairs, replaced, k2)
         windows = F.embedding(seen, first.flatten(0, 1)).flatten(2)  # (pairs, replaced, k2 * hidden)
         change = torch.cat([self._centre(parts, p) for p in range(self.k2)], 1)  # (words, k2 * hidden)
         return torch.tanh(windows + F.embedding(new, change) - F.embedding(old, change))
@@ -258,8 +265,7 @@ class Network(nn.Module):
         self, batch: Batch, dropout: Dropout | None = None
     ) -> tuple[TargetWords, TargetWords]:
         """Encode the words of each pair, and its negatives: other sentences', and replaced centres."""
-        features, both = self.target.look_up(batch.target.beside(batch.centres))
-        own, new = both.tensor_split([batch.target.words.shape[1]], 1)
+        features, own = self.target.look_up(batch.target)
         parts = self.target.parts(features)
         first = self.target.first(parts, own)
         spans = _dropped(self.target.spans(first), dropout)
@@ -267,8 +273,7 @@ class Network(nn.Module):
         absent = present.of(batch.negatives)
         if batch.replaced.shape[1]:
             places = batch.target.places.gather(1, batch.replaced)
-            old = own.gather(1, batch.replaced)  # (pairs, replaced)
-            spans = _dropped(self.target.replaced(parts, old, new, first, batch.replaced), dropout)
+            spans = _dropped(self.target.replaced(parts, own, first, batch), dropout)
             absent = absent + self._target_words(spans, places, batch.replaced_mask)
         return present, absent
 
@@ -348,8 +353,7 @@ class Network(nn.Module):
         features, own = self.source.look_up(source)
         words = self.source.parts(features)[0] + self.source.b1
         hidden = self._in_buckets(words, dropout)  # (words, buckets, hidden)
-        length, pad = own.shape[1], self.config.source_k2 // 2
-        own = F.pad(own, (pad, pad), value=len(words) - 1)
+        length = own.shape[1] - self.config.source_k2 + 1
         total = moved.new_zeros(())
         for p in range(self.config.source_k2):
             windows = F.embedding(own[:, p : p + length], hidden.flatten(1))

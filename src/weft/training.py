@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from weft.aggregation import Aggregation, aggregation
-from weft.batches import Batch, Contexts, Rows, epoch
+from weft.batches import Batch, Rows, epoch
 from weft.errors import UsageError
 from weft.features import EncodedText
 from weft.model import Dropout, Network
@@ -38,15 +38,12 @@ class TrainingConfig:
     negatives: int = 3  # other sentences, for each pair
     window_negatives: int = 0  # the same in the epochs that follow those of single words
     replacement_rate: float = 1.0  # of the words of a sentence, how many give a negative window
-    replacement: str = "batch"  # new centres are words of the batch; or of a like `context`
     dropout: float = 0.0  # of hidden units; the paper has none
     longest: int = 100  # pairs with longer sentences are aligned, but nothing is learned from them
 
     def __post_init__(self) -> None:
         if self.optimizer not in {"sgd", "adam"}:
             raise UsageError(f"training.optimizer: {self.optimizer!r} is neither sgd nor adam")
-        if self.replacement not in {"batch", "context"}:
-            raise UsageError(f"training.replacement: {self.replacement!r} is neither batch nor context")
         if not 0 <= self.dropout < 1:
             raise UsageError(f"training.dropout: {self.dropout} is no share of units that leaves some")
         replaced = self.replacement_rate > 0
@@ -125,8 +122,6 @@ def train(
     device = str(network.distance.device)
     rows = trainable(source, target, config.longest)
     aggregate = aggregation(config.aggregation, config.r)
-    drawn = config.replacement == "context" and config.replacement_rate > 0
-    contexts = Contexts(target) if drawn else None
     length = -(-len(rows) // config.batch)
     tables, layers = optimizers or (table_optimizer(network, config), layer_optimizer(network, config))
     with_rates = [(tables, config.table_rate), (layers, config.rate)]
@@ -141,7 +136,6 @@ def train(
             negatives=config.negatives,
             replacement_rate=config.replacement_rate,
             random=np.random.default_rng([seed, number]),
-            contexts=contexts,
             device=device,
         )
         for step, batch in enumerate(batches, number * length):
