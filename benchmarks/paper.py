@@ -8,10 +8,10 @@
     french, romanian, czech   tables 3 to 5: single model, + characters (Czech), + an ensemble of four
 
 Beside each cell of the paper's recipe stand the default recipe and the peers, trained on as many pairs or,
-with --system-pairs, on several sizes. Each cell (one configuration, one seed) is trained once and kept under
-a key of all that went into it, so that a table that was interrupted goes on where it was. Settings for all
-cells of the paper's recipe: --set section.key=value. Writes paper-TABLE.json and paper-TABLE.md; with --docs
-also docs/results.md and its figures.
+with --system-pairs, on several sizes. Each cell (one configuration, one seed) is trained once and kept in
+results/cells under a key of all that went into it: a table that was interrupted goes on where it was, on
+another machine too. Settings for all cells of the paper's recipe: --set section.key=value. Writes
+paper-TABLE.json and paper-TABLE.md; with --docs also docs/results.md and its figures.
 """
 
 from __future__ import annotations
@@ -167,7 +167,8 @@ def run_cell(
     decoding = recipe.tune(dev, gold["dev"])
     score = evaluate(recipe.align(test), gold["test"])
     chosen = {name: getattr(decoding, name) for name in ("alpha", "backward_alpha", "heuristic")}
-    result["symmetrized"] = {**chosen, **figures(score)}
+    dev_aer = figures(evaluate(recipe.align(dev), gold["dev"]))["aer"]
+    result["symmetrized"] = {**chosen, "dev_aer": dev_aer, **figures(score)}
     return {
         "cell": cell.name,
         "text": cell.text,
@@ -181,10 +182,14 @@ def run_cell(
 
 
 class Kept:
-    """Keep the cells of the paper's recipe, each under a key of its text, seed and configuration."""
+    """Keep the cells of the paper's recipe, each under a key of its text, seed and configuration.
 
-    def __init__(self, directory: Path, settings: Sequence[str]) -> None:
+    What is learned on the way is kept in `checkpoints`, and may be thrown away when a cell is finished.
+    """
+
+    def __init__(self, directory: Path, checkpoints: Path, settings: Sequence[str]) -> None:
         self.directory = directory
+        self.checkpoints = checkpoints
         self.settings = tuple(settings)
 
     def config(self, cell: Cell) -> PaperConfig:
@@ -200,8 +205,7 @@ class Kept:
         """Return a result that is kept, or run the cell and keep its result."""
         path = self.path(cell, pairs, seed)
         if not path.exists():
-            checkpoints = path.with_suffix(".checkpoints")
-            result = run_cell(cell, pairs, seed, self.config(cell), checkpoints)
+            result = run_cell(cell, pairs, seed, self.config(cell), self.checkpoints / path.stem)
             write_json(path, {**result, "date": time.strftime("%Y-%m-%d")})
         return dict(json.loads(path.read_text(encoding="utf-8")))
 
@@ -259,7 +263,8 @@ def results_of(table: str, args: argparse.Namespace) -> dict[str, Any]:
     if not cells:
         raise SystemExit(f"{table}: no such rows")
     jobs = jobs_of(cells, args)
-    kept, others = Kept(args.cache / "paper", args.settings), Directions(Cells(args.cache / "directions"))
+    directory = args.output / "cells"
+    kept, others = Kept(directory, args.cache, args.settings), Directions(Cells(directory))
 
     def is_kept(job: Job) -> bool:
         if job.cell is None:
@@ -306,7 +311,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="settings")
     kept = "run nothing, or nothing of the paper's recipe: what is not kept is shown as not run"
     add("--kept", nargs="?", const="all", choices=("all", "paper"), help=kept)
-    add_places(parser, cache=CACHE, page="results.md")
+    add_places(parser, cache=CACHE / "paper", page="results.md")
     return parser.parse_args(argv)
 
 

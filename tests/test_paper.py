@@ -152,15 +152,9 @@ def test_tuning_never_makes_the_tuned_text_worse(recipe: PaperRecipe, tmp_path: 
     after = evaluate(tuned.align(pairs), gold).aer
     assert after <= before
     for alpha in (0.0, 1.0, 2.0, 3.0):
-        for change in (
-            {"alpha": alpha},
-            {"backward_alpha": alpha},
-            {"alpha": alpha, "backward_alpha": alpha},
-        ):
-            tuned.config = dataclasses.replace(
-                tuned.config,
-                decoding=dataclasses.replace(decoding, **change),  # type: ignore[arg-type]
-            )
+        for heuristic in ("intersection", "grow-diag-final-and", "strict-grow-diag"):
+            change = dataclasses.replace(decoding, alpha=alpha, backward_alpha=alpha, heuristic=heuristic)
+            tuned.config = dataclasses.replace(tuned.config, decoding=change)
             assert evaluate(tuned.align(pairs), gold).aer >= after
 
 
