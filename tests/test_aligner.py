@@ -254,6 +254,8 @@ def test_the_papers_recipe_says_what_it_cannot_do() -> None:
     paper = Aligner("paper")
     with pytest.raises(UsageError, match="cannot use lexicon"):
         paper.fit([("a", "b")], lexicon=[])
+    with pytest.raises(UsageError, match="nothing to choose"):
+        Aligner().tune([], [])
     with pytest.raises(UsageError, match="no posteriors"):
         paper.posteriors("a", "b")
     with pytest.raises(UsageError, match="no thresholds"):

@@ -139,6 +139,7 @@ def test_options_of_the_papers_recipe_are_refused_elsewhere(model: Path, tmp_pat
         train(tmp_path, *text, *options, code=2)
     both = ["--recipe", "paper", "--tagger", "classes", "none", "--tags", text[0], "none"]
     train(tmp_path, *text, *both, code=2)
+    train(tmp_path, *text, "--from", str(model), "--tags", "a", "b", code=2)
     assert main(["align", *text, "--model", str(model), "--tags", "a", "b"]) == 2
 
 

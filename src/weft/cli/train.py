@@ -85,8 +85,8 @@ def run(args: argparse.Namespace) -> None:
         chosen = aligner.recipe.config.decoding
         say(
             args,
-            f"dev: {chosen.heuristic}, α {chosen.alpha:g} and {chosen.backward_alpha:g}: "
-            f"AER {100 * score.aer:.1f} % on {score.sentences:,} pairs",
+            f"dev: {chosen.heuristic}, α {chosen.alpha:g}: AER {100 * score.aer:.1f} % "
+            f"on {score.sentences:,} pairs",
         )
     if not args.quiet:
         report_oddities(bitext)
@@ -129,6 +129,8 @@ def start(args: argparse.Namespace) -> Any:
 
     lexicon, args.lexicon = args.lexicon, None
     refuse_learning(args, "--from goes on with the model's own settings")
+    if args.tags is not None:
+        raise UsageError("--tags are for --recipe paper, whose models cannot go on")
     args.lexicon = lexicon
     return Aligner.load(args.start, threads=args.threads, device=args.device)
 
