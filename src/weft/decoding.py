@@ -28,9 +28,9 @@ DECIMALS = 6  # of a score: sums in another order, as other batches have them, t
 class DecodingConfig:
     """Choose how scores become links."""
 
-    alpha: float = 2.5  # of links from source to target
-    backward_alpha: float = 2.5  # of the other direction, whose scores are another network's
-    heuristic: str = "grow-diag-final-and"
+    alpha: float = 1.5  # of links from source to target
+    backward_alpha: float = 1.5  # of the other direction, whose scores are another network's
+    heuristic: str = "strict-grow-diag"
     sentences: int = 1_000  # for the statistics of negatives
     negatives: int = 100  # source sentences for each of them
 
