@@ -153,6 +153,7 @@ def run_cell(
     dev, test = (read_pairs(cell.text, part, tagged=tagged) for part in ("dev", "test"))
     train = read_pairs(cell.text, "train", tagged=tagged, limit=pairs)
     gold = {part: gold_of(cell.text, part) for part in ("dev", "test")}
+    resumed = checkpoints.exists()
     recipe = PaperRecipe(config, seed=seed, checkpoints=checkpoints)
     began = time.process_time()
     last = time.monotonic()
@@ -174,7 +175,7 @@ def run_cell(
         "text": cell.text,
         "pairs": len(train),
         "seed": seed,
-        "cpu_seconds": round(seconds),
+        "cpu_seconds": None if resumed else round(seconds),
         "signature": score.signature,
         "config": to_mapping(config),
         "results": result,
