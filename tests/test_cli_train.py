@@ -126,6 +126,7 @@ def test_the_papers_recipe_takes_tags_of_files_and_chooses_on_dev(
     assert main([*links, *tags]) == 0
     first = json.loads(capsys.readouterr().out.splitlines()[0])
     assert (first["src"], first["src_spans"]) == ("a b", [[0, 1], [2, 3]])
+    assert main([*links, *tags, "-o", pos, "--force"]) == 2  # tags are an input, not to be written over
     assert main(links) == 1
     assert "'a' has no tag" in capsys.readouterr().err
     (tmp_path / "en.pos").write_text("A\n" * 16)

@@ -23,7 +23,6 @@ from weft.evaluation import Score, evaluate
 from weft.models import About, check_files, read_about, write_model
 from weft.posterior import Decoding, Inference, agreement
 from weft.progress import Progress
-from weft.tagging import TaggedText
 from weft.text import Bitext, Sentence, SentencePair, tokenize
 
 RECIPES = ("default", "paper")
@@ -88,7 +87,7 @@ class Aligner:
         )
         self.about = About(recipe, {}, seed)
 
-    def train(self, bitext: Bitext | TaggedText | Iterable[PairLike], **help: Any) -> Iterator[Progress]:
+    def train(self, bitext: Bitext | Iterable[PairLike], **help: Any) -> Iterator[Progress]:
         """Learn from parallel text step by step, telling how far it is; done when the iterator ends.
 
         `fit` says what can be given beside the text.
@@ -98,7 +97,7 @@ class Aligner:
             recipe.checkpoints = help.pop("checkpoint").directory
         if help and self.about.recipe != "default":
             raise UsageError(f"the recipe {self.about.recipe} cannot use {', '.join(sorted(help))}")
-        text = _Counted(bitext if isinstance(bitext, Bitext | TaggedText) else map(_pair, bitext))
+        text = _Counted(bitext)
         wall, cpu = time.perf_counter(), time.process_time()
         yield from self.recipe.fit(text, **help)
         training = {
@@ -112,7 +111,7 @@ class Aligner:
 
     def fit(
         self,
-        bitext: Bitext | TaggedText | Iterable[PairLike],
+        bitext: Bitext | Iterable[PairLike],
         *,
         progress: Callable[[Progress], None] | None = None,
         **help: Any,
@@ -277,7 +276,7 @@ class Aligner:
 class _Counted:
     """Count the pairs and words of a text while a recipe walks it."""
 
-    def __init__(self, bitext: Iterable[SentencePair]) -> None:
+    def __init__(self, bitext: Bitext | Iterable[PairLike]) -> None:
         self._bitext = bitext
         self.names: Sequence[str] = getattr(bitext, "names", ())
         self.tokenize: str = getattr(bitext, "tokenize", "space")
@@ -286,7 +285,7 @@ class _Counted:
 
     def __iter__(self) -> Iterator[SentencePair]:
         self.pairs, self.words = 0, [0, 0]
-        for pair in self._bitext:
+        for pair in map(_pair, self._bitext):
             self.pairs += 1
             self.words[0] += len(pair.source)
             self.words[1] += len(pair.target)

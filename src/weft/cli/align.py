@@ -130,7 +130,7 @@ def run(args: argparse.Namespace) -> None:
     if args.shards is not None:
         run_shards(args)
         return
-    inputs = [args.source, args.target, args.known_links, args.lexicon]
+    inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ())]
     for path in (args.output, args.scores):
         refuse_input_as_output(path, inputs)
     if args.save_model is not None:
