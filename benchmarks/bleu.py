@@ -4,13 +4,15 @@
     python benchmarks/bleu.py --tune 1000 --rounds 10      tuned on all of mt-tune: five times the time
     python benchmarks/bleu.py --pairs 2000 --runs 1 --systems eflomal fast_align
     python benchmarks/bleu.py --moses ~/mosesdecoder       Moses' decoder and MERT, as in the paper
+    python benchmarks/bleu.py --systems weft-paper --docs  one anew; bleu.json gives the others
     python benchmarks/bleu.py --publish --docs             no runs: table and figure from the JSON
 
 Each system: links of the training text, weft's phrase tables, a language model of the target side, weights
 tuned on mt-tune as often as --runs says (each run with its own seed), mt-test translated, sacreBLEU. Every
 step is kept under a key of all that it depends on, so that a run that was stopped goes on where it was; the
 first runs of all systems come before the second ones. Writes bleu.json and bleu.md; with --docs also the
-table and the figure of docs/results.md.
+table and the figure of docs/results.md. Systems that are not run keep their results in bleu.json, if these
+were got on the same text in the same way.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import argparse
 import json
 import statistics
 import sys
+import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +32,7 @@ from cells import (
     add_places,
     fill_block,
     say,
+    span,
     surroundings,
     table,
     with_progress,
@@ -74,6 +78,7 @@ def system_result(name: str, directories: Sequence[Path], references: Sequence[s
         "tuning": [[round(100 * value, 2) for value in own.get("bleu", ())] for own in tuned],
         "cpu_seconds": [step["cpu_seconds"] for step in steps],
         "signature": signature,
+        "date": time.strftime("%Y-%m-%d"),
     }
 
 
@@ -114,7 +119,8 @@ def markdown(report: dict[str, Any]) -> str:
         f"English-French, {report['kept']:,} of the first {report['pairs']:,} pairs, lower-cased; weights "
         f"tuned on {report['tune']:,} sentences of mt-tune, in {report['rounds']} rounds at most, "
         f"{report['runs']} times; {report['test']:,} sentences of mt-test. {report['decoder']}. "
-        f"Measured {report['about']['date']}. sacreBLEU `{report['systems'][0]['signature']}`"
+        f"Measured {span(row['date'] for row in report['systems'])}. "
+        f"sacreBLEU `{report['systems'][0]['signature']}`"
     )
     return f"{stands}\n\n{table(['links', 'BLEU', 'deviation', 'runs'], rows)}\n"
 
@@ -143,6 +149,15 @@ def run(args: argparse.Namespace, moses: Moses | None) -> dict[str, Any]:
         "about": surroundings("sil-thot", "sacrebleu"),
         "systems": measure(experiment, args.systems, args.runs),
     }
+
+
+def with_earlier(report: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Add the systems of an earlier report that were not run now, if all else is as it was."""
+    earlier = json.loads(path.read_text(encoding="utf-8")) if path.exists() else report
+    if any(earlier[name] != report[name] for name in report if name not in ("about", "systems")):
+        return report
+    rows = {row["system"]: row for row in (*earlier["systems"], *report["systems"])}
+    return {**report, "systems": [rows[name] for name in LINKERS if name in rows]}
 
 
 def publish(output: Path, docs: bool) -> None:
@@ -189,8 +204,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not (args.data / "en-fr" / "mt-test.fr").exists():
             say(f"{args.data / 'en-fr'}: no such text; name its directory with --data or WEFT_DATA")
             return 1
-        write_json(args.output / "bleu.json", run(args, moses))
-        say(f"{args.output / 'bleu.json'} is written")
+        path = args.output / "bleu.json"
+        write_json(path, with_earlier(run(args, moses), path))
+        say(f"{path} is written")
     publish(args.output, args.docs)
     return 0
 

@@ -10,7 +10,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -152,6 +152,12 @@ def surroundings(*packages: str) -> dict[str, Any]:
         "versions": {name: installed_version(name) for name in names},
         "date": time.strftime("%Y-%m-%d"),
     }
+
+
+def span(dates: Iterable[str]) -> str:
+    """Write the first and the last of some dates, or the only one."""
+    inorder = sorted(set(dates))
+    return " to ".join(dict.fromkeys((inorder[0], inorder[-1])))
 
 
 def standing(results: Mapping[str, Any]) -> str:

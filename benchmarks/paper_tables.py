@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cells import fill_block, table, write_text
+from cells import fill_block, span, table, write_text
 from corpora import ROOT, Row
 from published import BASELINE, LANGUAGES, ROWS
 
@@ -118,10 +118,8 @@ def full_table(rows: Sequence[dict[str, Any]]) -> str:
 def stands_on(results: dict[str, Any]) -> str:
     """Say in sentences what a table stands on."""
     rows = results["rows"]
-    dates = sorted({date for row in rows for date in row["dates"]})
-    measured = (
-        f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))}" if dates else "Nothing measured"
-    )
+    dates = [date for row in rows for date in row["dates"]]
+    measured = f"Measured {span(dates)}" if dates else "Nothing measured"
     versions = ", ".join(f"{name} {number}" for name, number in results["about"]["versions"].items())
     settings = " ".join(results["settings"])
     said = f" Set for every cell of the paper's recipe: `{settings}`." if settings else ""

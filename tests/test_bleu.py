@@ -216,6 +216,17 @@ def test_thot_learns_a_toy_language(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert json.loads((tmp_path / "bleu.json").read_text())["systems"] == report["systems"]
 
 
+def test_systems_that_are_not_run_keep_their_results(tmp_path: Path) -> None:
+    path = tmp_path / "bleu.json"
+    own = {"system": "weft-paper", "mean": 31.0}
+    assert bleu.with_earlier({"pairs": 9, "systems": [own]}, path)["systems"] == [own]
+    rows = [{"system": "weft-paper", "mean": 30.0}, {"system": "eflomal", "mean": 30.5}]
+    path.write_text(json.dumps({"pairs": 9, "about": {"load": 1}, "systems": rows}))
+    report = {"pairs": 9, "about": {"load": 2}, "systems": [own]}
+    assert bleu.with_earlier(report, path) == {**report, "systems": [own, rows[1]]}
+    assert bleu.with_earlier({**report, "pairs": 8}, path)["systems"] == [own]
+
+
 def test_bleu_is_drawn_with_its_deviation(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from drawing import draw_bleu
