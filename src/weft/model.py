@@ -335,7 +335,7 @@ class Network(nn.Module):
         if self.config.source_k1 == 1:
             total = self._scores_by_table(source, moved, buckets, dropout)
         else:
-            total = self._scores_by_element(self.encode_source(source), moved, buckets, dropout)
+            total = self._scores_by_place(self.encode_source(source), moved, buckets, dropout)
         return total + words.constant[:, None]  # (pairs, source, target)
 
     def _in_buckets(self, encoded: Tensor, dropout: Dropout | None) -> Tensor:
@@ -363,27 +363,34 @@ class Network(nn.Module):
             total = total + every.gather(3, own_bucket).squeeze(3)
         return total.transpose(1, 2)  # (pairs, source, target)
 
-    def _scores_by_element(
+    def _scores_by_place(
         self, encoded: Tensor, moved: Tensor, buckets: Tensor, dropout: Dropout | None
     ) -> Tensor:
         tables = self.distance @ self.m1_distance  # (k1, buckets, hidden)
-        places = encoded.shape[1]
-        code = buckets[:, :places]
-        for q in range(1, self.config.source_k1):
-            code = code * len(self.distance) + buckets[:, q : q + places]
-        codes, own = torch.unique(code, return_inverse=True)  # few tuples of buckets occur
-        table = encoded.new_zeros(len(codes), self.config.hidden)
+        size, (pairs, places) = len(self.distance), encoded.shape[:2]
+        code = torch.arange(pairs * places, device=buckets.device).view(pairs, places, 1)
+        for q in range(self.config.source_k1):
+            code = code * size + buckets[:, q : q + places]
+        # A source place and a tuple of buckets: the same ones come again for many target words.
+        codes, own = torch.unique(code, return_inverse=True)  # (rows), (pairs, places, target)
+        table = encoded.new_zeros(())
         for q in reversed(range(self.config.source_k1)):
-            table = table + tables[q][codes % len(self.distance)]
-            codes = codes // len(self.distance)
-        own = own.transpose(1, 2)  # (pairs, target, places)
-        hidden = torch.tanh(encoded[:, None] + F.embedding(own, table))  # (pairs, target, places, hidden)
+            table = table + F.embedding(codes % size, tables[q])
+            codes = codes // size
+        hidden = torch.tanh(F.embedding(codes, encoded.flatten(0, 1)) + table)  # (rows, hidden)
         if dropout is not None:
-            hidden = hidden * dropout.factors(encoded)[:, None]
-        products = hidden @ moved.transpose(2, 3)  # (pairs, target, places, k2)
+            hidden = hidden * F.embedding(codes, dropout.factors(encoded).flatten(0, 1))
+        starts = torch.searchsorted(codes, torch.arange(0, (pairs + 1) * places, places, device=codes.device))
+        width = int(starts.diff().max())
+        rows = (starts[:-1, None] + torch.arange(width, device=codes.device)).clamp(max=len(codes) - 1)
+        every = F.embedding(rows, hidden) @ moved.flatten(1, 2).transpose(1, 2)
+        every = every.view(pairs, width, *moved.shape[1:3])  # (pairs, rows of a pair, target, k2)
+        own = own - starts[:-1, None, None]
         length = places - self.config.source_k2 + 1
-        parts = [products[:, :, p : p + length, p] for p in range(self.config.source_k2)]
-        return torch.stack(parts).sum(0).transpose(1, 2)  # (pairs, source, target)
+        total = moved.new_zeros(())
+        for p in range(self.config.source_k2):
+            total = total + every[..., p].gather(1, own[:, p : p + length])
+        return total  # (pairs, source, target)
 
 
 def _dropped(hidden: Tensor, dropout: Dropout | None) -> Tensor:
