@@ -6,7 +6,7 @@ choice favours them.
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -31,10 +31,15 @@ def weft_links(sample: Sample, seed: int) -> dict[str, list[Alignment]]:
 
 
 class Directions:
-    """Measure systems other than the paper's recipe, and keep each result."""
+    """Measure systems other than the paper's recipe, and keep each result.
 
-    def __init__(self, cells: Cells) -> None:
+    What a run needs on the way is kept in `cache`, and thrown away when its result is there.
+    """
+
+    def __init__(self, cells: Cells, cache: Path, threads: int = 1) -> None:
         self.cells = cells
+        self.cache = cache
+        self.threads = threads
 
     def key(self, system: str, row: Row, seed: int) -> dict[str, Any]:
         """Give all that a result depends on."""
@@ -49,19 +54,23 @@ class Directions:
 
     def get(self, system: str, row: Row, seed: int) -> dict[str, Any]:
         """Give the result that is kept, or measure it and keep it."""
-        return self.cells.get(self.key(system, row, seed), lambda: _measure(system, row, seed))
+        key = self.key(system, row, seed)
+        directory = self.cache / self.cells.path(key).stem
+        result = self.cells.get(key, lambda: measure(system, row, seed, directory, threads=self.threads))
+        shutil.rmtree(directory, ignore_errors=True)
+        return result
 
 
-def _measure(system: str, row: Row, seed: int) -> dict[str, Any]:
+def measure(system: str, row: Row, seed: int, directory: Path, *, threads: int = 1) -> dict[str, Any]:
+    """Align by a system in each way, and score test."""
     code = Unchanged()
-    with tempfile.TemporaryDirectory() as name:
-        sample = write_sample(row, Path(name) / "text")
-        if system == "weft":
-            links = weft_links(sample, seed)
-            code.check()
-        else:
-            found = run(system, sample, Path(name) / "links", seed=seed)
-            links = found.directions | found.links
+    sample = write_sample(row, directory / "text")
+    if system == "weft":
+        links = weft_links(sample, seed)
+        code.check()
+    else:
+        found = run(system, sample, directory / "links", seed=seed, threads=threads, resume=True)
+        links = found.directions | found.links
     gold = gold_of(row.text, "test")
     scores = {way: figures(evaluate(part_of(own, sample, "test"), gold)) for way, own in links.items()}
     results: dict[str, Any] = {way: scores.pop(way) for way in DIRECTIONS}

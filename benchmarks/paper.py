@@ -265,7 +265,8 @@ def results_of(table: str, args: argparse.Namespace) -> dict[str, Any]:
         raise SystemExit(f"{table}: no such rows")
     jobs = jobs_of(cells, args)
     directory = args.output / "cells"
-    kept, others = Kept(directory, args.cache, args.settings), Directions(Cells(directory))
+    kept = Kept(directory, args.cache, args.settings)
+    others = Directions(Cells(directory), args.cache, args.threads)
 
     def is_kept(job: Job) -> bool:
         if job.cell is None:
@@ -309,6 +310,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--text", choices=TEXTS, help="only the cells of this text")
     add("--cells", nargs="+", metavar="NAME", help="only these rows of the paper's recipe, such as single")
     add("--systems", nargs="*", choices=SYSTEMS, default=SYSTEMS, help="beside the paper's recipe (all)")
+    add("--threads", type=int, default=1, metavar="N", help="of eflomal and sil-thot (1)")
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="settings")
     kept = "run nothing, or nothing of the paper's recipe: what is not kept is shown as not run"
     add("--kept", nargs="?", const="all", choices=("all", "paper"), help=kept)

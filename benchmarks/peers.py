@@ -1,6 +1,8 @@
 """Run weft and its peers (all from PyPI) on the same files, each as a process of its own; score the links.
 
-    python benchmarks/peers.py fast_align|hmm SOURCE TARGET FORWARD BACKWARD    the child process for sil-thot
+    python benchmarks/peers.py fast_align|hmm COUNT SOURCE TARGET FORWARD BACKWARD
+
+is the child process for sil-thot: it learns from all pairs, and writes the links of the first COUNT.
 
 Peers have their defaults, and learn both directions; their links are symmetrised by every heuristic that weft
 knows, and the best on test is what a table shows: the choice favours them.
@@ -44,8 +46,10 @@ def system_key(system: str) -> dict[str, Any]:
     return weft_key() if system == "weft" else {"version": installed_version(PACKAGES[system])}
 
 
-def command(system: str, sample: Sample, directory: Path, *, seed: int, threads: int) -> list[str]:
-    """Give the command that aligns a text by a system with its defaults."""
+def command(
+    system: str, sample: Sample, directory: Path, *, seed: int, threads: int, count: int | None = None
+) -> list[str]:
+    """Give the command that aligns a text, all of it or (sil-thot) so many pairs, by a system's defaults."""
     links = [str(directory / name) for name in DIRECTIONS]
     if system == "weft":
         options = ["-q", "--force", "--seed", str(seed), "--threads", str(threads), "-o", links[0]]
@@ -55,17 +59,26 @@ def command(system: str, sample: Sample, directory: Path, *, seed: int, threads:
         source, target = sample.files
         ends = ["-f", links[0], "-r", links[1], "--overwrite"]
         return python(str(script), "-s", source, "-t", target, *ends)
-    return python(__file__, system, *sample.files, *links)
+    return python(__file__, system, str(count or sample.pairs), *sample.files, *links)
 
 
-def run(system: str, sample: Sample, directory: Path, *, seed: int = 1, threads: int = 1) -> Run:
-    """Align a text by a system in a process of its own; keep the links of test and dev."""
+def run(
+    system: str, sample: Sample, directory: Path, *, seed: int = 1, threads: int = 1, resume: bool = False
+) -> Run:
+    """Align a text by a system in a process of its own; keep the links of test and dev.
+
+    With `resume`, when its cost is of no interest, sil-thot does not align what is not measured, nor do again
+    what a run that was stopped has left in the directory.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    order = command(system, sample, directory, seed=seed, threads=threads)
-    cost = measure(order, threads=threads, log=directory / f"{system}.log")
     measured = sample.parts["train"].start
+    count = measured if resume and PACKAGES.get(system) == "sil-thot" else sample.pairs
     names = DIRECTIONS[:1] if system == "weft" else DIRECTIONS
-    found = [_first(directory / name, measured, sample.pairs) for name in names]
+    for name in () if resume else names:
+        (directory / name).unlink(missing_ok=True)
+    order = command(system, sample, directory, seed=seed, threads=threads, count=count)
+    cost = measure(order, threads=threads, log=directory / f"{system}.log")
+    found = [_first(directory / name, measured, count) for name in names]
     if system == "weft":
         return Run(cost, {"default": found[0]})
     forward, backward = found
@@ -110,11 +123,15 @@ def best_heuristic(cells: Sequence[dict[str, Any]]) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the links of both directions of a peer from sil-thot."""
-    system, source, target, *outputs = arguments
-    for path, links in zip(outputs, thot_directions(Bitext(source, target), system), strict=True):
-        with open(path, "w", encoding="utf-8", newline="\n") as stream:
-            write_alignments(stream, links)
+    """Write the links of both directions of a peer from sil-thot; one that is there already is left alone."""
+    system, count, source, target, *outputs = arguments
+    ways = thot_directions(Bitext(source, target), system)
+    for path, links in zip(map(Path, outputs), ways, strict=True):
+        if not path.exists():
+            partial = path.with_suffix(".partial")
+            with open(partial, "w", encoding="utf-8", newline="\n") as stream:
+                write_alignments(stream, islice(links, int(count)))
+            partial.replace(path)
 
 
 if __name__ == "__main__":

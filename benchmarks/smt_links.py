@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from cells import say
 from weft.alignment import Alignment
 from weft.dialects import read_alignments
 from weft.symmetrization import symmetrize_all
@@ -73,8 +74,9 @@ def _thot(text: Bitext, system: str) -> Iterator[Alignment]:
 
 def _train(model: Any) -> None:
     model.start_training()
-    for _ in range(ITERATIONS):
+    for number in range(1, ITERATIONS + 1):
         model.train()
+        say(f"{type(model).__name__}: {number} of {ITERATIONS} iterations")
 
 
 def _sides(block: Sequence[SentencePair]) -> tuple[list[list[str]], list[list[str]]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import lzma
 import sys
+from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -351,6 +353,22 @@ def test_peers_from_thot_align(data: Path, tmp_path: Path) -> None:
         scores = peers.scores(found, sample, "en-fr")
         assert scores["test"]["intersection"]["precision"] > scores["test"]["union"]["precision"]
         assert scores["test"]["grow-diag-final-and"]["aer"] < 70
+        measured = peers.run(system, sample, tmp_path / f"{system} measured", resume=True)
+        assert measured.links == found.links and measured.directions == found.directions
+
+
+def test_a_peer_from_thot_goes_on_where_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def directions(*_: Any) -> tuple[Iterator[Alignment], Iterator[Alignment]]:
+        return (pytest.fail("this direction is there already") for _ in "x"), repeat(Alignment(((0, 1),)))
+
+    monkeypatch.setattr(peers, "thot_directions", directions)
+    outputs = [tmp_path / name for name in peers.DIRECTIONS]
+    outputs[0].write_text("0-0\n1-1\n", encoding="utf-8")
+    peers.main(["hmm", "2", "source", "target", *map(str, outputs)])
+    assert [path.read_text(encoding="utf-8") for path in outputs] == ["0-0\n1-1\n", "0-1\n0-1\n"]
+    assert sorted(tmp_path.iterdir()) == sorted(outputs)
 
 
 @unix

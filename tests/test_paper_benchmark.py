@@ -94,7 +94,7 @@ def test_cells_are_run_kept_and_shown(
 ) -> None:
     ran: list[str] = []
 
-    def stand_in(system: str, sample: corpora.Sample, *_: Any, seed: int) -> peers.Run:
+    def stand_in(system: str, sample: corpora.Sample, *_: Any, seed: int, **__: Any) -> peers.Run:
         ran.append(f"{system} {seed}")
         links = [corpora.gold_of("en-fr", part) for part in ("test", "dev")]
         right = [Alignment.of(sorted(gold.sure)) for part in links for gold in part]
@@ -128,8 +128,8 @@ def test_cells_are_run_kept_and_shown(
     assert capsys.readouterr().out == said.out
 
 
-def test_the_default_recipe_is_measured_by_direction(data: Path) -> None:
-    result = directions._measure("weft", Row("en-fr", 40), 1)
+def test_the_default_recipe_is_measured_by_direction(data: Path, tmp_path: Path) -> None:
+    result = directions.measure("weft", Row("en-fr", 40), 1, tmp_path)
     assert set(result["results"]) == set(published.ROWS)
     assert result["results"]["symmetrized"]["heuristic"] == "default"
     assert all(0 <= own["aer"] < 100 for own in result["results"].values())
