@@ -39,10 +39,10 @@ def imported(code: str) -> frozenset[Path]:
     return frozenset(file for file in found if file.exists())
 
 
-def source_hash() -> str:
-    """Give a hash of the code that the default recipe's links and speed depend on."""
+def source_hash(recipe: str = "default") -> str:
+    """Give a hash of the code that a recipe's links and speed depend on."""
     code: dict[Path, str] = {}
-    fresh = {PACKAGE / "default.py"}
+    fresh = {PACKAGE / f"{recipe}.py"}
     while fresh:
         code |= {file: file.read_text(encoding="utf-8") for file in fresh}
         fresh = set().union(*map(imported, code.values())) - set(code)

@@ -69,6 +69,13 @@ def _shown(row: dict[str, Any], way: str, figure: str) -> str:
     return f"{own['mean']:.1f}{spread}"
 
 
+def _heuristic(row: dict[str, Any]) -> str:
+    """Name how links were symmetrised; the default recipe does so by itself."""
+    if row["results"] is None or row["system"] == "weft":
+        return ""
+    return ", ".join(row["results"]["symmetrized"]["heuristics"])
+
+
 def _name(row: dict[str, Any]) -> str:
     system = str(row["system"])
     return system if row["kind"] == "paper" else NAMES.get(system, system)
@@ -86,32 +93,32 @@ def _ways(text: str) -> list[str]:
 def error_table(rows: Sequence[dict[str, Any]]) -> str:
     """Lay out AER by direction of the cells of one text: tables 1 and 2."""
     text = rows[0]["text"]
-    head = [text, "pairs", *(name for way in _ways(text) for name in (way, "paper"))]
+    head = [text, "pairs", *(name for way in _ways(text) for name in (way, "paper")), "by"]
     lines = []
     for row in rows:
         cells = []
         for way in ROWS:
             said = "" if row["published"] is None else f"{row['published'][way][-1]:.1f}"
             cells += [_shown(row, way, "aer"), said]
-        lines.append([_name(row), _size(row), *cells])
+        lines.append([_name(row), _size(row), *cells, _heuristic(row)])
     return table(head, lines)
 
 
 def full_table(rows: Sequence[dict[str, Any]]) -> str:
     """Lay out P, R, F1 and AER of the cells of one text, direction by direction: tables 3 to 5."""
     text = rows[0]["text"]
-    head = ["", "system", "pairs", "P", "R", "F1", "AER", "paper's P", "R", "F1", "AER"]
+    head = ["", "system", "pairs", "P", "R", "F1", "AER", "paper's P", "R", "F1", "AER", "by"]
     lines = []
     for number, (way, title) in enumerate(zip(ROWS, _ways(text), strict=True)):
         baseline = [f"{figure:.1f}" for figure in LANGUAGES[text][BASELINE][number]]
-        lines.append([f"**{title}**", BASELINE, "", *[""] * 4, *baseline])
+        lines.append([f"**{title}**", BASELINE, "", *[""] * 4, *baseline, ""])
         for row in rows:
             printed = (
                 [""] * 4 if row["published"] is None else [f"{own:.1f}" for own in row["published"][way]]
             )
-            lines.append(
-                ["", _name(row), _size(row), *(_shown(row, way, name) for name in FIGURES), *printed]
-            )
+            measured = (_shown(row, way, name) for name in FIGURES)
+            by = _heuristic(row) if way == "symmetrized" else ""
+            lines.append(["", _name(row), _size(row), *measured, *printed, by])
     return table(head, lines)
 
 
@@ -123,15 +130,9 @@ def stands_on(results: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in results["about"]["versions"].items())
     settings = " ".join(results["settings"])
     said = f" Set for every cell of the paper's recipe: `{settings}`." if settings else ""
-    chosen = {
-        f"{row['text']}, {_name(row)}, {_size(row)}: {'/'.join(row['results']['symmetrized']['heuristics'])}"
-        for row in rows
-        if row["results"] is not None and row["system"] != "weft"
-    }
-    heuristics = f"\n\nSymmetrised by: {'; '.join(sorted(chosen))}." if chosen else ""
     seeds = max((row["runs"] for row in rows), default=0)
     spread = "the mean ± standard deviation over seeds" if seeds > 1 else "one seed"
-    return f"{measured}, {spread}; {versions}.{said}{heuristics}"
+    return f"{measured}, {spread}; {versions}.{said}"
 
 
 def markdown(results: dict[str, Any]) -> str:

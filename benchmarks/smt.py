@@ -134,8 +134,8 @@ class Experiment:
                 write_alignments(stream, link(self.bitext))
 
         depends = {"text": self.training.name, "system": name, "version": version(package)}
-        if name == "weft-default":
-            depends["source"] = source_hash()
+        if name.startswith("weft-"):
+            depends["source"] = source_hash(name.removeprefix("weft-"))
         return self.steps.step(f"links-{name}", depends, make) / "links"
 
     def tables(self, links: Path) -> Path:

@@ -105,9 +105,9 @@ def test_the_key_of_weft_changes_with_its_code(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "other.py").write_text("", encoding="utf-8")
     monkeypatch.setattr(cells, "PACKAGE", tmp_path)
     cells.imported.cache_clear()
-    before = cells.source_hash()
+    before, other = cells.source_hash(), cells.source_hash("other")
     (tmp_path / "other.py").write_text("1", encoding="utf-8")
-    assert cells.source_hash() == before
+    assert cells.source_hash() == before and cells.source_hash("other") != other
     (tmp_path / "loops.py").write_text("1", encoding="utf-8")
     assert cells.source_hash() != before
     cells.imported.cache_clear()

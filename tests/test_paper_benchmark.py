@@ -115,8 +115,8 @@ def test_cells_are_run_kept_and_shown(
     said = capsys.readouterr()
     assert ran == ["eflomal 1", "eflomal 2", "hmm 1"] * 2
     assert "not run" not in said.out
-    assert "| eflomal | 30 | 0.0 ± 0.0 |  | 100.0 ± 0.0 |  | 0.0 ± 0.0 |  |" in said.out
-    assert "| HMM (sil-thot) | all | 0.0 |  | 100.0 |  | 0.0 |  |" in said.out
+    assert "| eflomal | 30 | 0.0 ± 0.0 |  | 100.0 ± 0.0 |  | 0.0 ± 0.0 |  | grow |" in said.out
+    assert "| HMM (sil-thot) | all | 0.0 |  | 100.0 |  | 0.0 |  | grow |" in said.out
     assert "minutes left" in said.err
     results = json.loads((tmp_path / "results" / "paper-aggregations.json").read_text(encoding="utf-8"))
     lse = next(row for row in results["rows"] if row["system"] == "lse")
@@ -149,9 +149,9 @@ def test_full_tables_have_every_figure_and_the_papers_baseline() -> None:
     about = {"versions": {"weft": "1"}}
     results = {"about": about, "table": "czech", "settings": ["a.b=1"], "rows": rows}
     text = paper_tables.markdown(results)
-    assert "| **en → cs** | fast_align of the paper |  |  |  |  |  | 68.4 | 73.3 | 70.7 | 26.6 |" in text
-    assert "|  | single | 20,000 |  |  |  | not run | 72.0 | 74.3 | 73.1 | 24.6 |" in text
-    assert "|  | weft, default recipe | 20,000 | 90.0 | 80.0 | 84.7 | 10.0 |  |  |  |  |" in text
+    assert "| **en → cs** | fast_align of the paper |  |  |  |  |  | 68.4 | 73.3 | 70.7 | 26.6 |  |" in text
+    assert "|  | single | 20,000 |  |  |  | not run | 72.0 | 74.3 | 73.1 | 24.6 |  |" in text
+    assert "|  | weft, default recipe | 20,000 | 90.0 | 80.0 | 84.7 | 10.0 |  |  |  |  |  |" in text
     assert "Measured 2026-01-02, one seed; weft 1. Set for every cell of the paper's recipe: `a.b=1`." in text
 
 
