@@ -34,7 +34,7 @@ def draw_accuracy(results: dict[str, Any], path: Path, text: str = "en-fr") -> N
             (row["pairs"], row["systems"][system]["test"]["aer"]) for row in rows if system in row["systems"]
         ]
         _draw_line(axes, system, own)
-    _finish_lines(axes, text)
+    _finish_lines(axes, text, [row["pairs"] for row in rows])
     save(figure, path)
 
 
@@ -52,7 +52,7 @@ def draw_sizes(rows: Sequence[dict[str, Any]], path: Path) -> bool:
             if row["system"] == system
         ]
         _draw_line(axes, system, sorted(points, key=lambda point: point[0]))
-    _finish_lines(axes, own[0]["text"])
+    _finish_lines(axes, own[0]["text"], sorted({row["pairs"] or row["all_pairs"] for row in own}))
     save(figure, path)
     return True
 
@@ -66,9 +66,15 @@ def _draw_line(axes: Any, system: str, points: Sequence[tuple[int, dict[str, Any
         axes.errorbar(pairs, means, spreads, capsize=3, **style)
 
 
-def _finish_lines(axes: Any, text: str) -> None:
+def _finish_lines(axes: Any, text: str, sizes: Sequence[int]) -> None:
     _finish(axes, f"pairs ({text})", "test AER, lower is better")
     axes.set_xscale("log")
+    axes.set_xticks(sizes, map(_short, sizes))
+    axes.minorticks_off()
+
+
+def _short(size: int) -> str:
+    return f"{size / 1e6:.1f}M" if size >= 1_000_000 else f"{size // 1000}k"
 
 
 def draw_speed(results: dict[str, Any], path: Path) -> None:
@@ -147,7 +153,7 @@ def _draw_cell(axes: Any, place: int, row: dict[str, Any]) -> None:
 
 
 def _label(row: dict[str, Any]) -> str:
-    size = "" if row["kind"] == "paper" else f" {row['pairs'] // 1000}k" if row["pairs"] else " all"
+    size = "" if row["kind"] == "paper" else f" {_short(row['pairs'])}" if row["pairs"] else " all"
     return f"{row['system']}{size}"
 
 
