@@ -1,6 +1,6 @@
 """The tables of Legrand, Auli and Collobert (2016) on the shared text, beside the published figures.
 
-    python benchmarks/paper.py aggregations|features|french|romanian|czech|all [--pairs 20000] [--seeds 1] …
+    python benchmarks/paper.py TABLE|all [--pairs 20000] [--seeds 1] …      a TABLE by its name, or as 1 to 5
     python benchmarks/paper.py all --kept --docs    runs nothing: docs/results.md from what is kept
     python benchmarks/paper.py all --kept paper     runs the default recipe and the peers alone
 
@@ -241,6 +241,10 @@ def jobs_of(cells: Sequence[Cell], args: argparse.Namespace) -> list[Job]:
     return jobs
 
 
+def _table(text: str) -> str:
+    return {str(number): name for number, name in enumerate(TABLES, 1)}.get(text, text)
+
+
 def _size(text: str) -> int | None:
     return None if text == "all" else int(text)
 
@@ -303,7 +307,8 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("tables", nargs="+", choices=(*TABLES, "all"), metavar="TABLE", help=f"{', '.join(TABLES)}; all")
+    names = f"{', '.join(TABLES)}, or 1 to {len(TABLES)}; all"
+    add("tables", nargs="+", type=_table, choices=(*TABLES, "all"), metavar="TABLE", help=names)
     add("--pairs", type=_size, default=20_000, metavar="N", help="training pairs; all (20,000)")
     add("--system-pairs", type=_size, nargs="+", metavar="N", help="of the other systems; all (as --pairs)")
     add("--seeds", type=int, default=1, metavar="N", help="how many seeds to average over (1)")

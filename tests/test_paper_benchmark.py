@@ -76,6 +76,13 @@ def test_every_published_cell_has_a_configuration_of_its_own() -> None:
     assert sum(len(make()) for make in paper.TABLES.values()) == 9 + 12 + 2 + 2 + 3
 
 
+def test_tables_have_names_and_the_papers_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert paper.arguments(["1", "french", "5"]).tables == ["aggregations", "french", "czech"]
+    with pytest.raises(SystemExit):
+        paper.arguments(["6"])
+    assert "invalid choice: '6'" in capsys.readouterr().err
+
+
 def test_published_figures_agree_with_one_another() -> None:
     """F1 follows from P and R, up to rounding; on ro-en, all of whose links are sure, AER follows from F1."""
     wrong = []
