@@ -7,6 +7,7 @@ import random
 import tempfile
 import tracemalloc
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from weft.phrases import (
     orientations,
     write_phrase_tables,
 )
+from weft.progress import Item
 from weft.text import Bitext
 
 MONO, SWAP, OTHER = Orientation
@@ -399,5 +401,25 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert unpacked(tmp_path / "model") == written(tmp_path / "other")
     assert main(arguments) == 1
     assert "--force" in capsys.readouterr().err
+    assert main([*arguments, "--force", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
     with pytest.raises(SystemExit, match="2"):
         main([*arguments, "--memory", "lots"])
+
+
+def test_every_phase_is_watched_to_its_end(tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int]] = []
+
+    def watch(items: Iterable[Item], phase: str, total: int = 0) -> Iterator[Item]:
+        own = list(items)
+        seen.append((phase, len(own), total))
+        return iter(own)
+
+    write_phrase_tables(
+        Bitext.of(TEXT), [Alignment.of(links) for links in LINKS], tmp_path / "model", watch=watch
+    )
+    counted, extracted, scored, wrote = seen
+    assert counted == ("counting words", 5, 0)
+    assert extracted == ("extracting phrases", 5, 5)
+    assert scored[0] == "scoring phrases" and scored[1] > wrote[1]  # the totals of source phrases, too
+    assert wrote == ("writing phrases", 8, 8)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from weft.cli.options import add_quiet
 from weft.cli.progress import Meter
 from weft.errors import UsageError
 from weft.text import Bitext
@@ -102,7 +103,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         "--threads", type=int, metavar="N", help="threads to use (all cores); the result is the same"
     )
     parser.add_argument("--device", default="cpu", metavar="D", help="where to compute, such as cuda (cpu)")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")
+    add_quiet(parser)
 
 
 def refuse_learning(args: argparse.Namespace, why: str) -> None:

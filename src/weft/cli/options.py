@@ -101,3 +101,8 @@ def add_output(parser: argparse.ArgumentParser, what: str = "the result") -> Non
         "-o", "--output", metavar="FILE", help=f"write {what} to FILE, whole or not at all (default: stdout)"
     )
     parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add -q/--quiet."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")

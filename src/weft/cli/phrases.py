@@ -7,7 +7,8 @@ import re
 import sys
 
 from weft.cli.linked import add_text_and_links, text_and_links
-from weft.cli.options import report_oddities
+from weft.cli.options import add_quiet, report_oddities
+from weft.cli.progress import Meter
 from weft.phrases import PhraseOptions, write_phrase_tables
 
 DESCRIPTION = """\
@@ -52,6 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--escape", action="store_true", help="write | < > [ ] & ' \" as Moses' tokenizer does"
     )
+    add_quiet(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -60,11 +62,14 @@ def run(args: argparse.Namespace) -> None:
     options = PhraseOptions(
         max_length=args.max_length, memory=args.memory, lower=args.lower, escape=args.escape
     )
-    summary = write_phrase_tables(
-        text, links, args.output, options=options, force=args.force, names=(text.names[0], links.name)
-    )
+    names = (text.names[0], links.name)
+    with Meter(quiet=args.quiet) as meter:
+        summary = write_phrase_tables(
+            text, links, args.output, options=options, force=args.force, names=names, watch=meter.watch
+        )
     report_oddities(text)
-    sys.stderr.write(f"weft: {args.output}: {summary}\n")
+    if not args.quiet:
+        sys.stderr.write(f"weft: {args.output}: {summary}\n")
 
 
 def _length(text: str) -> int:

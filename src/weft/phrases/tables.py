@@ -26,6 +26,7 @@ from weft.lexicon import Lexicon, Pruning, Word, linked_pairs, write_table
 from weft.phrases.directory import compressed, new_directory
 from weft.phrases.extraction import Orientation, PhraseSpan, extract_phrases, orientations
 from weft.phrases.sorting import SortedCounts
+from weft.progress import Watch, unwatched
 from weft.text import SentencePair
 
 BAR = " ||| "
@@ -91,10 +92,12 @@ def write_phrase_tables(
     options: PhraseOptions | None = None,
     force: bool = False,
     names: tuple[str, str] = ("text", "links"),
+    watch: Watch = unwatched,
 ) -> PhraseSummary:
     """Write the tables of a text into a new directory, which appears whole or not at all.
 
     The text is walked twice. Memory is that of the lexicon, for distinct word pairs, and `options.memory`.
+    `watch` is told how far it is.
     """
     options = options or PhraseOptions()
     summary = PhraseSummary()
@@ -102,8 +105,10 @@ def write_phrase_tables(
         work = partial / "sorting"
         work.mkdir()
         lexicon = Lexicon()
-        for line, source, target, alignment in _sentences(pairs, alignments, options, names):
+        sentences = _sentences(pairs, alignments, options, names)
+        for line, source, target, alignment in watch(sentences, "counting words"):
             lexicon.add(line, source, target, alignment)
+            summary.sentence_pairs += 1
         summary.word_pairs = len(lexicon)
         with (partial / _F2E).open("w", encoding="utf-8", newline="\n") as stream:
             summary.unwritable = write_table(lexicon.by_source(Pruning(null=True)), stream)
@@ -111,16 +116,17 @@ def write_phrase_tables(
             write_table((e.inverse() for e in lexicon.by_target(Pruning(null=True))), stream)
         memory = options.memory // 2  # never more than two sorts at a time
         by_source = SortedCounts(work, memory=memory)
-        for _, source, target, alignment in _sentences(pairs, alignments, options, names):
-            summary.sentence_pairs += 1
+        sentences = _sentences(pairs, alignments, options, names)
+        for _, source, target, alignment in watch(sentences, "extracting phrases", summary.sentence_pairs):
             summary.extracted += _extract(source, target, alignment, by_source, options.max_length)
         by_target = SortedCounts(work, memory=memory)
         with compressed(partial / _COUNTS) as counts, compressed(partial / _REORDERING) as table:
-            summary.phrase_pairs = _score(by_source, by_target, lexicon, (counts, table))
+            found = watch(_occurrences(by_source), "scoring phrases")
+            summary.phrase_pairs = _score(found, by_target, lexicon, (counts, table))
         by_source.clear()
         lines = _by_source_again(by_target, SortedCounts(work, memory=memory))
         with compressed(partial / _PHRASES) as stream:
-            stream.writelines(lines)
+            stream.writelines(watch(lines, "writing phrases", summary.phrase_pairs))
         shutil.rmtree(work)
     return summary
 
@@ -202,13 +208,16 @@ class _Occurrences:
 
 
 def _score(
-    by_source: SortedCounts, by_target: SortedCounts, lexicon: Lexicon, reordering: tuple[TextIO, TextIO]
+    found: Iterable[int | _Occurrences],
+    by_target: SortedCounts,
+    lexicon: Lexicon,
+    reordering: tuple[TextIO, TextIO],
 ) -> int:
     p_target = lru_cache(maxsize=_REMEMBERED)(lexicon.p_target)
     p_source = lru_cache(maxsize=_REMEMBERED)(lambda target, source: lexicon.p_source(source, target))
     different = 0
     source_count = 0
-    for item in _occurrences(by_source):
+    for item in found:
         if isinstance(item, int):
             source_count = item
             continue
