@@ -27,7 +27,7 @@ from weft.phrases import (
     orientations,
     write_phrase_tables,
 )
-from weft.progress import Item
+from weft.phrases.tables import Item
 from weft.text import Bitext
 
 MONO, SWAP, OTHER = Orientation

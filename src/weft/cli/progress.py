@@ -7,9 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import TextIO
+from typing import TextIO, TypeVar
 
-from weft.progress import Item, Progress
+from weft.progress import Progress
+
+Item = TypeVar("Item")
 
 REDRAW = 0.1  # seconds between two drawings of the bar
 LINE = 30.0  # seconds between two lines

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO, TypeVar
 
 from weft.alignment import Alignment, Link
 from weft.errors import InputError
@@ -26,8 +26,9 @@ from weft.lexicon import Lexicon, Pruning, Word, linked_pairs, write_table
 from weft.phrases.directory import compressed, new_directory
 from weft.phrases.extraction import Orientation, PhraseSpan, extract_phrases, orientations
 from weft.phrases.sorting import SortedCounts
-from weft.progress import Watch, unwatched
 from weft.text import SentencePair
+
+Item = TypeVar("Item")
 
 BAR = " ||| "
 SMOOTHING = 0.5  # added to each orientation's count, as Moses' training does
@@ -52,6 +53,17 @@ _ESCAPES = (
     ("[", "&#91;"),
     ("]", "&#93;"),
 )
+
+
+class Watch(Protocol):
+    """Give items on, one by one, telling somebody how far they are; a total of 0 is not known."""
+
+    def __call__(self, items: Iterable[Item], phase: str, total: int = 0) -> Iterator[Item]: ...
+
+
+def unwatched(items: Iterable[Item], phase: str, total: int = 0) -> Iterator[Item]:
+    """Give items on and tell nobody."""
+    return iter(items)
 
 
 @dataclass(frozen=True, slots=True)
