@@ -97,7 +97,7 @@ def draw_speed(results: dict[str, Any], path: Path) -> None:
 
 def draw_bleu(report: dict[str, Any], path: Path) -> None:
     """Draw BLEU of each system: every run, the mean, and the deviation."""
-    figure = Figure(figsize=(4.6, 3.0))
+    figure = Figure(figsize=(1.3 * len(report["systems"]), 3.0))
     axes = figure.add_subplot()
     for place, row in enumerate(report["systems"]):
         colour = COLOURS[row["system"].partition("-")[0]]

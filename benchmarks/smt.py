@@ -135,7 +135,7 @@ class Experiment:
 
         depends = {"text": self.training.name, "system": name, "version": version(package)}
         if name.startswith("weft-"):
-            depends["source"] = source_hash(name.removeprefix("weft-"))
+            depends["source"] = source_hash(name.split("-")[1])
         return self.steps.step(f"links-{name}", depends, make) / "links"
 
     def tables(self, links: Path) -> Path:

@@ -11,6 +11,7 @@ from typing import Any
 from cells import say
 from weft.alignment import Alignment
 from weft.dialects import read_alignments
+from weft.posterior import Decoding
 from weft.symmetrization import symmetrize_all
 from weft.text import Bitext, SentencePair
 
@@ -18,13 +19,13 @@ BLOCK = 1000  # pairs given to thot at a time
 ITERATIONS = 5  # fast_align's default, and how often each model of the HMM's is trained
 
 
-def weft_links(recipe: str) -> Callable[[Bitext], Iterator[Alignment]]:
+def weft_links(recipe: str, decoding: Decoding | None = None) -> Callable[[Bitext], Iterator[Alignment]]:
     """Give the function that trains weft on a text by the named recipe and aligns it."""
 
     def links(text: Bitext) -> Iterator[Alignment]:
         from weft.aligner import Aligner
 
-        return Aligner(recipe, seed=1).fit(text).align(text)
+        return Aligner(recipe, seed=1).fit(text).align(text, decoding=decoding)
 
     return links
 
@@ -92,6 +93,7 @@ def _best(results: Sequence[tuple[float, object]]) -> Iterator[Alignment]:
 # By name: the package whose version they depend on, and the function.
 LINKERS: dict[str, tuple[str, Callable[[Bitext], Iterator[Alignment]]]] = {
     "weft-default": ("weft", weft_links("default")),
+    "weft-default-gdfa": ("weft", weft_links("default", Decoding(heuristic="grow-diag-final-and"))),
     "weft-paper": ("weft", weft_links("paper")),
     "eflomal": ("eflomal", eflomal_links),
     "fast_align": ("sil-thot", fast_align_links),

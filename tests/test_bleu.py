@@ -264,7 +264,7 @@ def test_phrases_are_counted_as_in_the_phrase_table(tmp_path: Path) -> None:
     assert {own for own in expected if own[0] in full} == {own for own in found if own[0] in full}
 
 
-@pytest.mark.parametrize("system", ["fast_align", "eflomal", "weft-default"])
+@pytest.mark.parametrize("system", ["fast_align", "eflomal", "weft-default", "weft-default-gdfa"])
 def test_each_aligner_links_the_toy_language(system: str) -> None:
     package, link = LINKERS[system]
     pytest.importorskip({"sil-thot": "thot"}.get(package, package))
