@@ -130,8 +130,9 @@ def stands_on(results: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in results["about"]["versions"].items())
     settings = " ".join(results["settings"])
     said = f" Set for every cell of the paper's recipe: `{settings}`." if settings else ""
-    seeds = max((row["runs"] for row in rows), default=0)
-    spread = "the mean ± standard deviation over seeds" if seeds > 1 else "one seed"
+    runs = sorted({row["runs"] for row in rows if row["runs"] > 1})
+    seeds = " or ".join(map(str, runs))
+    spread = f"the mean ± standard deviation of {seeds} runs, or one run" if runs else "one seed"
     return f"{measured}, {spread}; {versions}.{said}"
 
 
