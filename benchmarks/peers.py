@@ -24,6 +24,7 @@ from smt_links import thot_directions
 from weft.alignment import Alignment
 from weft.dialects import read_alignments, write_alignments
 from weft.evaluation import Score, evaluate
+from weft.output import open_output
 from weft.symmetrization import HEURISTICS, symmetrize_all
 from weft.text import Bitext
 
@@ -126,12 +127,10 @@ def main(arguments: Sequence[str]) -> None:
     """Write the links of both directions of a peer from sil-thot; one that is there already is left alone."""
     system, count, source, target, *outputs = arguments
     ways = thot_directions(Bitext(source, target), system)
-    for path, links in zip(map(Path, outputs), ways, strict=True):
-        if not path.exists():
-            partial = path.with_suffix(".partial")
-            with open(partial, "w", encoding="utf-8", newline="\n") as stream:
+    for path, links in zip(outputs, ways, strict=True):
+        if not Path(path).exists():
+            with open_output(path) as stream:
                 write_alignments(stream, islice(links, int(count)))
-            partial.replace(path)
 
 
 if __name__ == "__main__":
