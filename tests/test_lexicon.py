@@ -186,6 +186,18 @@ def test_tsv_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[s
     ]
 
 
+def test_both_walks_show_progress_unless_quiet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.cli.progress.LINE", 0.0)
+    arguments = ["lexicon", *files(tmp_path)]
+    assert main(arguments) == 0
+    shown = capsys.readouterr()
+    assert "counting links  1 done" in shown.err and "finding examples  1 done" in shown.err
+    assert main([*arguments, "--quiet"]) == 0
+    assert capsys.readouterr() == (shown.out, "")
+
+
 def test_json_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lexicon", *files(tmp_path), "--to", "json", "--null"]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -11,7 +11,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
 from weft.cli.linked import LinkFile, add_text_and_links, text_and_links
-from weft.cli.options import add_output, report_oddities
+from weft.cli.options import add_output, add_quiet, report_oddities
+from weft.cli.progress import Meter
 from weft.errors import UsageError
 from weft.lexicon import Entry, Example, Lexicon, Pruning, examples, write_json, write_table, write_tsv
 from weft.output import open_output
@@ -70,6 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_share,
         help="drop translations less than R times as probable as the word's best (0; bicleaner: 0.1)",
     )
+    add_quiet(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -78,7 +80,9 @@ def run(args: argparse.Namespace) -> None:
         raise UsageError(f"--to {args.to} makes two files: give -o PREFIX")
     text, links = text_and_links(args)
     lower = args.lower or args.to == "bicleaner"
-    lexicon = Lexicon.count(text, links, lower=lower, names=(text.names[0], links.name))
+    names = (text.names[0], links.name)
+    with Meter(quiet=args.quiet) as meter:
+        lexicon = Lexicon.count(meter.watch(text, "counting links"), links, lower=lower, names=names)
     pruning = _pruning(args)
     if args.to in _WRITERS:
         _write_examples(args, lexicon, pruning, text, links)
@@ -98,7 +102,9 @@ def _pruning(args: argparse.Namespace) -> Pruning:
 def _write_examples(
     args: argparse.Namespace, lexicon: Lexicon, pruning: Pruning, text: Bitext, links: LinkFile
 ) -> None:
-    found = examples(lexicon.entries(pruning), text, links, lower=args.lower)
+    with Meter(quiet=args.quiet) as meter:
+        pairs = meter.watch(text, "finding examples")
+        found = examples(lexicon.entries(pruning), pairs, links, lower=args.lower)
     with open_output(args.output, force=args.force) as stream:
         _WRITERS[args.to](lexicon.entries(pruning), lambda entry: found[entry.source, entry.target], stream)
 
