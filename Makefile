@@ -12,10 +12,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/weft demo -o weft-demo --force
+	$(BIN)/bitweft demo -o bitweft-demo --force
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest --cov=weft --cov-report=term:skip-covered
+	$(BIN)/python -m pytest --cov=bitweft --cov-report=term:skip-covered
 
 test-slow: $(VENV)/.installed
 	$(BIN)/python -m pytest -m slow

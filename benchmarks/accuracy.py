@@ -1,12 +1,12 @@
-"""Accuracy of weft and its peers on the same files: test AER, its mean and spread over seeds, and the time.
+"""Accuracy of bitweft and its peers on the same files: test AER, its mean and spread over seeds, and the time.
 
     python benchmarks/accuracy.py                                     the whole table
     python benchmarks/accuracy.py --rows en-fr:2k ro-en --seeds 1     some of it
-    python benchmarks/accuracy.py --systems weft eflomal fast_align hmm
+    python benchmarks/accuracy.py --systems bitweft eflomal fast_align hmm
     python benchmarks/accuracy.py --publish --docs                    no runs: tables and figure from the JSON
 
 Text: test and dev, then the first training pairs, lower-cased. Each run is a process of its own; its CPU and
-wall seconds are those of the whole process. weft's inner loops are compiled before, as they are once per
+wall seconds are those of the whole process. bitweft's inner loops are compiled before, as they are once per
 installation. Every run is kept under a key of all that went into it: what was stopped goes on where it was.
 Writes accuracy.json and accuracy.md; with --docs also the tables and the figure of docs/performance.md.
 """
@@ -32,7 +32,7 @@ from cells import (
     standing,
     surroundings,
     table,
-    weft_key,
+    bitweft_key,
     with_progress,
     write_json,
     write_text,
@@ -40,8 +40,8 @@ from cells import (
 from corpora import DATA, ROOT, Row, Sample, gold_of, pairs_of, write_sample
 from measuring import measure, python
 from peers import SYSTEMS, best_heuristic, run, scores, system_key, warm_up
-from weft.alignment import Alignment, GoldAlignment
-from weft.dialects import read_alignments
+from bitweft.alignment import Alignment, GoldAlignment
+from bitweft.dialects import read_alignments
 
 ROWS = ("en-fr:2k", "en-fr:20k", "en-fr:100k", "en-fr", "ro-en", "en-cs")
 BINS = 10  # of the reliability table
@@ -49,7 +49,7 @@ FIGURES = ("aer", "precision", "recall", "f1")
 
 
 class Job(NamedTuple):
-    """Name one run; the system `reliability` is weft, its probabilities held against gold links of dev."""
+    """Name one run; the system `reliability` is bitweft, its probabilities held against gold links of dev."""
 
     row: Row
     system: str
@@ -66,7 +66,7 @@ def jobs_of(rows: Sequence[Row], systems: Sequence[str], seeds: int) -> list[Job
         for seed in range(1, seeds + 1):
             random = [system for system in systems if seed == 1 or system not in ("fast_align", "hmm")]
             jobs += [Job(row, system, seed) for system in random]
-        if "weft" in systems:
+        if "bitweft" in systems:
             jobs.append(Job(row, "reliability", 1))
     return jobs
 
@@ -81,12 +81,12 @@ def key_of(job: Job, threads: int) -> dict[str, Any]:
         "run": job.seed,
         "threads": threads,
         "files": {path.name: path.stat().st_size for path in files if ".pos" not in path.name},
-        **(weft_key() if job.system == "reliability" else system_key(job.system)),
+        **(bitweft_key() if job.system == "reliability" else system_key(job.system)),
     }
 
 
 def seconds(job: Job) -> float:
-    """Guess how long a run takes: weft's time grows with the pairs, eflomal's with their root."""
+    """Guess how long a run takes: bitweft's time grows with the pairs, eflomal's with their root."""
     pairs = job.row.pairs
     if pairs is None:  # some 60 compressed bytes a pair
         pairs = sum(path.stat().st_size for path in (DATA / job.row.text).glob("train.??.xz")) // 60
@@ -105,17 +105,17 @@ def run_job(job: Job, sample: Sample, threads: int) -> dict[str, Any]:
 
 
 def reliability(job: Job, sample: Sample, directory: Path, threads: int) -> list[dict[str, Any]]:
-    """Train weft, align dev with nearly all links that it thinks possible, and hold them against gold."""
+    """Train bitweft, align dev with nearly all links that it thinks possible, and hold them against gold."""
     model, links = directory / "model.weft", directory / "dev.links"
     text = [directory / "dev.source", directory / "dev.target"]
     for path, lines in zip(text, zip(*pairs_of(job.row.text, "dev"), strict=True), strict=True):
         write_text(path, "".join(line + "\n" for line in lines))
     shared = ["-q", "--threads", str(threads)]
-    log = directory / "weft.log"
-    train = python("-m", "weft", "train", *sample.files, "-o", str(model), "--seed", str(job.seed), *shared)
+    log = directory / "bitweft.log"
+    train = python("-m", "bitweft", "train", *sample.files, "-o", str(model), "--seed", str(job.seed), *shared)
     measure(train, threads=threads, log=log)
     ends = ["--threshold", str(1 / BINS), "--to", "scored", "-o", str(links)]
-    align = python("-m", "weft", "align", *map(str, text), "--model", str(model), *ends, *shared)
+    align = python("-m", "bitweft", "align", *map(str, text), "--model", str(model), *ends, *shared)
     measure(align, threads=threads, log=log)
     return bins_of(read_alignments(links, "scored"), gold_of(job.row.text, "dev"))
 
@@ -271,7 +271,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--rows", nargs="+", default=ROWS, help=f"texts ({' '.join(ROWS)})")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="runs of each system (3)")
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=("weft", "eflomal"))
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=("bitweft", "eflomal"))
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="of every system alike (1)")
     add_places(parser, cache=CACHE / "accuracy", page="performance.md")
     args = parser.parse_args(arguments)

@@ -4,10 +4,10 @@
     python benchmarks/bleu.py --tune 1000 --rounds 10      tuned on all of mt-tune: five times the time
     python benchmarks/bleu.py --pairs 2000 --runs 1 --systems eflomal fast_align
     python benchmarks/bleu.py --moses ~/mosesdecoder       Moses' decoder and MERT, as in the paper
-    python benchmarks/bleu.py --systems weft-paper --docs  one anew; bleu.json gives the others
+    python benchmarks/bleu.py --systems bitweft-paper --docs  one anew; bleu.json gives the others
     python benchmarks/bleu.py --publish --docs             no runs: table and figure from the JSON
 
-Each system: links of the training text, weft's phrase tables, a language model of the target side, weights
+Each system: links of the training text, bitweft's phrase tables, a language model of the target side, weights
 tuned on mt-tune as often as --runs says (each run with its own seed), mt-test translated, sacreBLEU. Every
 step is kept under a key of all that it depends on, so that a run that was stopped goes on where it was; the
 first runs of all systems come before the second ones. Writes bleu.json and bleu.md; with --docs also the
@@ -43,7 +43,7 @@ from corpora import DATA, ROOT
 from moses_system import Moses
 from smt import Experiment, Steps, prepare_held, prepare_training, read_lines
 from smt_links import LINKERS
-from weft.phrases import unescape
+from bitweft.phrases import unescape
 
 SENTENCE = 0.06  # seconds that the decoder takes for one, about
 

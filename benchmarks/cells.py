@@ -20,7 +20,7 @@ from corpora import ROOT
 
 CACHE = ROOT / "benchmarks" / "cache"
 RESULTS = ROOT / "benchmarks" / "results"
-PACKAGE = ROOT / "src" / "weft"
+PACKAGE = ROOT / "src" / "bitweft"
 
 Job = TypeVar("Job")
 
@@ -34,7 +34,7 @@ def imported(code: str) -> frozenset[Path]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    parts = (name.split(".")[1:] for name in names if name.startswith("weft."))
+    parts = (name.split(".")[1:] for name in names if name.startswith("bitweft."))
     found = (PACKAGE.joinpath(*own).with_suffix(".py") for own in parts if own)
     return frozenset(file for file in found if file.exists())
 
@@ -49,12 +49,12 @@ def source_hash(recipe: str = "default") -> str:
     return hashlib.sha256("".join(code[file] for file in sorted(code)).encode()).hexdigest()[:16]
 
 
-def weft_key() -> dict[str, Any]:
+def bitweft_key() -> dict[str, Any]:
     """Give what the default recipe is: its settings, and a hash of its code."""
-    from weft.configuration import to_mapping
-    from weft.learning import DefaultConfig
+    from bitweft.configuration import to_mapping
+    from bitweft.learning import DefaultConfig
 
-    return {"config": to_mapping(DefaultConfig()), "source": source_hash(), "version": version("weft")}
+    return {"config": to_mapping(DefaultConfig()), "source": source_hash(), "version": version("bitweft")}
 
 
 class Unchanged:
@@ -66,7 +66,7 @@ class Unchanged:
     def check(self) -> None:
         """Stop if the code has changed since."""
         if source_hash() != self.source:
-            raise SystemExit("weft's code changed while it ran: this run is not kept; start again")
+            raise SystemExit("bitweft's code changed while it ran: this run is not kept; start again")
 
 
 class Cells:
@@ -143,7 +143,7 @@ def installed_version(package: str) -> str:
 
 def surroundings(*packages: str) -> dict[str, Any]:
     """Tell on what figures stand: versions, those of further packages too, and how busy the machine was."""
-    names = ("weft", "numpy", "numba", "scipy", "eflomal", *packages)
+    names = ("bitweft", "numpy", "numba", "scipy", "eflomal", *packages)
     return {
         "python": platform.python_version(),
         "architecture": platform.machine(),

@@ -14,14 +14,14 @@ from typing import Any
 from cells import Cells, Unchanged
 from corpora import DATA, Row, Sample, gold_of, part_of, write_sample
 from peers import DIRECTIONS, figures, run, system_key
-from weft.aligner import Aligner
-from weft.alignment import Alignment
-from weft.evaluation import evaluate
-from weft.posterior import Decoding
-from weft.text import Bitext
+from bitweft.aligner import Aligner
+from bitweft.alignment import Alignment
+from bitweft.evaluation import evaluate
+from bitweft.posterior import Decoding
+from bitweft.text import Bitext
 
 
-def weft_links(sample: Sample, seed: int) -> dict[str, list[Alignment]]:
+def bitweft_links(sample: Sample, seed: int) -> dict[str, list[Alignment]]:
     """Train the default recipe, and align test and dev in each way; links depend on model and pair alone."""
     text = Bitext(*sample.files)
     aligner = Aligner(seed=seed, threads=1).fit(text)
@@ -65,8 +65,8 @@ def measure(system: str, row: Row, seed: int, directory: Path, *, threads: int =
     """Align by a system in each way, and score test."""
     code = Unchanged()
     sample = write_sample(row, directory / "text")
-    if system == "weft":
-        links = weft_links(sample, seed)
+    if system == "bitweft":
+        links = bitweft_links(sample, seed)
         code.check()
     else:
         found = run(system, sample, directory / "links", seed=seed, threads=threads, resume=True)

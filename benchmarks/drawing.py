@@ -14,14 +14,14 @@ from matplotlib.patches import Patch
 from cells import write_text
 from speed_tables import races, steps
 
-COLOURS = {"weft": "#b5302a", "eflomal": "#3b6ea5", "fast_align": "#8a8a8a", "hmm": "#c9a227"}
+COLOURS = {"bitweft": "#b5302a", "eflomal": "#3b6ea5", "fast_align": "#8a8a8a", "hmm": "#c9a227"}
 CELLS = {
     "published": "#cccccc",
     "the paper's recipe here": "#d98c3f",
-    "weft, default": "#b5302a",
+    "bitweft, default": "#b5302a",
     "peers": "#3b6ea5",
 }
-MARKS = {"weft": "o", "eflomal": "s", "fast_align": "^", "hmm": "D"}
+MARKS = {"bitweft": "o", "eflomal": "s", "fast_align": "^", "hmm": "D"}
 
 
 def draw_accuracy(results: dict[str, Any], path: Path, text: str = "en-fr") -> None:
@@ -81,7 +81,7 @@ def draw_speed(results: dict[str, Any], path: Path) -> None:
     """Draw CPU seconds against the number of pairs, and against the length of sentences."""
     figure = Figure(figsize=(7.6, 3.2))
     left, right = figure.subplots(1, 2)
-    for system in ("weft", "eflomal"):
+    for system in ("bitweft", "eflomal"):
         style: dict[str, Any] = {"color": COLOURS[system], "marker": MARKS[system], "label": system}
         rows = sorted(races(results), key=lambda row: row["pairs"])
         left.plot([row["pairs"] for row in rows], [row[system]["cpu"] for row in rows], **style)
@@ -148,7 +148,7 @@ def _draw_cell(axes: Any, place: int, row: dict[str, Any]) -> None:
         axes.text(place + (0.2 if beside else 0), 0.5, "not run", rotation=90, ha="center", fontsize="small")
         return
     own = row["results"]["symmetrized"]["aer"]
-    colour = paper if beside else default if row["system"] == "weft" else peers
+    colour = paper if beside else default if row["system"] == "bitweft" else peers
     axes.bar(place + (0.2 if beside else 0), own["mean"], 0.38, yerr=own["spread"], color=colour, capsize=2)
 
 
@@ -171,6 +171,6 @@ def save(figure: Figure, path: Path) -> None:
     if figure.get_layout_engine() is None:
         figure.tight_layout()
     stream = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "weft", "svg.fonttype": "none"}):
+    with matplotlib.rc_context({"svg.hashsalt": "bitweft", "svg.fonttype": "none"}):
         figure.savefig(stream, format="svg", metadata={"Date": None}, transparent=False)
     write_text(path, stream.getvalue())

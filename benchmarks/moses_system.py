@@ -60,7 +60,7 @@ class Moses:
         self._run([*command, "--text", str(text), "--arpa", str(output)], output.with_suffix(".log"))
 
     def configure(self, tables: Path, language_model: Path, output: Path) -> None:
-        """Write moses.ini for a directory of weft's tables."""
+        """Write moses.ini for a directory of bitweft's tables."""
         output.write_text(
             CONFIGURATION.format(
                 phrases=(tables / "phrase-table.gz").resolve(),

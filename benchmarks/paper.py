@@ -34,17 +34,17 @@ from directions import Directions
 from paper_tables import publish, row_of
 from peers import SYSTEMS, figures
 from published import AGGREGATIONS, FEATURES, LANGUAGES, ROWS
-from weft.alignment import Alignment, GoldAlignment
-from weft.configuration import to_mapping, with_settings
-from weft.evaluation import evaluate
-from weft.paper import ALPHAS, PaperConfig, PaperRecipe
-from weft.text import Sentence, SentencePair
+from bitweft.alignment import Alignment, GoldAlignment
+from bitweft.configuration import to_mapping, with_settings
+from bitweft.evaluation import evaluate
+from bitweft.paper import ALPHAS, PaperConfig, PaperRecipe
+from bitweft.text import Sentence, SentencePair
 
 TEXTS = ("en-fr", "ro-en", "en-cs")
 TAGS = ("features.source.tags=inline", "features.target.tags=inline")
 CHARACTERS = ("features.source.characters=true", "features.target.characters=true")
 WIDE = ("model.source_k1=3", "model.source_k2=3")
-SECONDS = {"weft": 0.0003, "eflomal": 0.001, "fast_align": 0.002, "hmm": 0.012}  # a pair takes, roughly
+SECONDS = {"bitweft": 0.0003, "eflomal": 0.001, "fast_align": 0.002, "hmm": 0.012}  # a pair takes, roughly
 
 
 @dataclass(frozen=True)

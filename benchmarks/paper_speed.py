@@ -20,9 +20,9 @@ from cells import add_places, fill_block, say, standing, surroundings, table, wr
 from corpora import ROOT
 from measuring import peak_mib
 from paper import read_pairs
-from weft.configuration import with_settings
-from weft.paper import PaperConfig, PaperRecipe
-from weft.text import SentencePair
+from bitweft.configuration import with_settings
+from bitweft.paper import PaperConfig, PaperRecipe
+from bitweft.text import SentencePair
 
 WINDOWS = ("training.word_epochs=0", "training.negatives=0", "model.target_k1=3", "model.target_k2=3")
 SETTINGS = {

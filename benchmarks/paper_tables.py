@@ -18,7 +18,7 @@ from published import BASELINE, LANGUAGES, ROWS
 
 FIGURES = ("precision", "recall", "f1", "aer")
 NOT_RUN = "not run"
-NAMES = {"weft": "weft, default recipe", "hmm": "HMM (sil-thot)", "fast_align": "fast_align (sil-thot)"}
+NAMES = {"bitweft": "bitweft, default recipe", "hmm": "HMM (sil-thot)", "fast_align": "fast_align (sil-thot)"}
 TITLES = {
     "aggregations": "Test AER by aggregation",
     "features": "Test AER by features",
@@ -71,7 +71,7 @@ def _shown(row: dict[str, Any], way: str, figure: str) -> str:
 
 def _heuristic(row: dict[str, Any]) -> str:
     """Name how links were symmetrised; the default recipe does so by itself."""
-    if row["results"] is None or row["system"] == "weft":
+    if row["results"] is None or row["system"] == "bitweft":
         return ""
     return ", ".join(row["results"]["symmetrized"]["heuristics"])
 

@@ -1,10 +1,10 @@
-"""Run weft and its peers (all from PyPI) on the same files, each as a process of its own; score the links.
+"""Run bitweft and its peers (all from PyPI) on the same files, each as a process of its own; score the links.
 
     python benchmarks/peers.py fast_align|hmm COUNT SOURCE TARGET FORWARD BACKWARD
 
 is the child process for sil-thot: it learns from all pairs, and writes the links of the first COUNT.
 
-Peers have their defaults, and learn both directions; their links are symmetrised by every heuristic that weft
+Peers have their defaults, and learn both directions; their links are symmetrised by every heuristic that bitweft
 knows, and the best on test is what a table shows: the choice favours them.
 """
 
@@ -17,19 +17,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from cells import installed_version, weft_key
+from cells import installed_version, bitweft_key
 from corpora import MEASURED, Row, Sample, gold_of, part_of, write_sample
 from measuring import Cost, measure, python
 from smt_links import thot_directions
-from weft.alignment import Alignment
-from weft.dialects import read_alignments, write_alignments
-from weft.evaluation import Score, evaluate
-from weft.output import open_output
-from weft.symmetrization import HEURISTICS, symmetrize_all
-from weft.text import Bitext
+from bitweft.alignment import Alignment
+from bitweft.dialects import read_alignments, write_alignments
+from bitweft.evaluation import Score, evaluate
+from bitweft.output import open_output
+from bitweft.symmetrization import HEURISTICS, symmetrize_all
+from bitweft.text import Bitext
 
 PACKAGES = {"eflomal": "eflomal", "fast_align": "sil-thot", "hmm": "sil-thot"}
-SYSTEMS = ("weft", *PACKAGES)
+SYSTEMS = ("bitweft", *PACKAGES)
 DIRECTIONS = ("forward", "backward")
 
 
@@ -38,13 +38,13 @@ class Run:
     """Hold what a run of a system made, and what it cost."""
 
     cost: Cost
-    links: dict[str, list[Alignment]]  # by heuristic; weft's own are `default`
+    links: dict[str, list[Alignment]]  # by heuristic; bitweft's own are `default`
     directions: dict[str, list[Alignment]] = field(default_factory=dict)  # of peers
 
 
 def system_key(system: str) -> dict[str, Any]:
     """Give what the links of a system depend on besides text and seed."""
-    return weft_key() if system == "weft" else {"version": installed_version(PACKAGES[system])}
+    return bitweft_key() if system == "bitweft" else {"version": installed_version(PACKAGES[system])}
 
 
 def command(
@@ -52,9 +52,9 @@ def command(
 ) -> list[str]:
     """Give the command that aligns a text, all of it or (sil-thot) so many pairs, by a system's defaults."""
     links = [str(directory / name) for name in DIRECTIONS]
-    if system == "weft":
+    if system == "bitweft":
         options = ["-q", "--force", "--seed", str(seed), "--threads", str(threads), "-o", links[0]]
-        return python("-m", "weft", "align", *sample.files, *options)
+        return python("-m", "bitweft", "align", *sample.files, *options)
     if system == "eflomal":
         script = Path(sys.executable).with_name("eflomal-align")
         source, target = sample.files
@@ -74,13 +74,13 @@ def run(
     directory.mkdir(parents=True, exist_ok=True)
     measured = sample.parts["train"].start
     count = measured if resume and PACKAGES.get(system) == "sil-thot" else sample.pairs
-    names = DIRECTIONS[:1] if system == "weft" else DIRECTIONS
+    names = DIRECTIONS[:1] if system == "bitweft" else DIRECTIONS
     for name in () if resume else names:
         (directory / name).unlink(missing_ok=True)
     order = command(system, sample, directory, seed=seed, threads=threads, count=count)
     cost = measure(order, threads=threads, log=directory / f"{system}.log")
     found = [_first(directory / name, measured, count) for name in names]
-    if system == "weft":
+    if system == "bitweft":
         return Run(cost, {"default": found[0]})
     forward, backward = found
     links = {name: list(symmetrize_all(forward, backward, name)) for name in HEURISTICS}
@@ -97,8 +97,8 @@ def _first(path: Path, count: int, lines: int) -> list[Alignment]:
 
 
 def warm_up(text: str, directory: Path) -> None:
-    """Let weft compile its inner loops, as it does once per installation, before anything is timed."""
-    run("weft", write_sample(Row(text, 100), directory / "text"), directory)
+    """Let bitweft compile its inner loops, as it does once per installation, before anything is timed."""
+    run("bitweft", write_sample(Row(text, 100), directory / "text"), directory)
 
 
 def figures(score: Score) -> dict[str, float]:

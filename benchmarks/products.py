@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from weft import Aligner, Bitext
-from weft.blas import one_blas_thread
+from bitweft import Aligner, Bitext
+from bitweft.blas import one_blas_thread
 
 GROUPS = 400  # drawn to count and to time
 PEAK = 1024

@@ -2,7 +2,7 @@
 
 The rows of a cell are the two directions and what was symmetrised of them; tables 1 and 2 have AER alone,
 tables 3 to 5 P, R, F1 and AER. The paper's P and F1 agree with its AER only if precision counts sure links
-alone; weft's precision counts possible links as right. Recall and AER are the same.
+alone; bitweft's precision counts possible links as right. Recall and AER are the same.
 """
 
 from __future__ import annotations

@@ -25,10 +25,10 @@ from cells import say, source_hash, write_json
 from mert import read_candidates, tune, write_candidates
 from moses_system import Moses
 from smt_links import LINKERS
-from weft.alignment import Alignment
-from weft.dialects import read_alignments, write_alignments
-from weft.phrases import escape, write_phrase_tables
-from weft.text import Bitext
+from bitweft.alignment import Alignment
+from bitweft.dialects import read_alignments, write_alignments
+from bitweft.phrases import escape, write_phrase_tables
+from bitweft.text import Bitext
 
 LONGEST, RATIO = 80, 9  # what Moses' clean-corpus-n.perl keeps
 LANGUAGES = ("en", "fr")
@@ -134,7 +134,7 @@ class Experiment:
                 write_alignments(stream, link(self.bitext))
 
         depends = {"text": self.training.name, "system": name, "version": version(package)}
-        if name.startswith("weft-"):
+        if name.startswith("bitweft-"):
             depends["source"] = source_hash(name.split("-")[1])
         return self.steps.step(f"links-{name}", depends, make) / "links"
 
@@ -144,7 +144,7 @@ class Experiment:
         def make(directory: Path) -> None:
             say(str(write_phrase_tables(self.bitext, _Walk(links), directory / "model")))
 
-        depends = {"links": links.parent.name, "version": version("weft")}
+        depends = {"links": links.parent.name, "version": version("bitweft")}
         return self.steps.step("phrases", depends, make) / "model"
 
     def language_model(self) -> Path:

@@ -1,4 +1,4 @@
-"""Links of weft, and of its peers from PyPI: fast_align (in sil-thot) and eflomal, symmetrised."""
+"""Links of bitweft, and of its peers from PyPI: fast_align (in sil-thot) and eflomal, symmetrised."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from cells import say
-from weft.alignment import Alignment
-from weft.dialects import read_alignments
-from weft.posterior import Decoding
-from weft.symmetrization import symmetrize_all
-from weft.text import Bitext, SentencePair
+from bitweft.alignment import Alignment
+from bitweft.dialects import read_alignments
+from bitweft.posterior import Decoding
+from bitweft.symmetrization import symmetrize_all
+from bitweft.text import Bitext, SentencePair
 
 BLOCK = 1000  # pairs given to thot at a time
 ITERATIONS = 5  # fast_align's default, and how often each model of the HMM's is trained
 
 
-def weft_links(recipe: str, decoding: Decoding | None = None) -> Callable[[Bitext], Iterator[Alignment]]:
-    """Give the function that trains weft on a text by the named recipe and aligns it."""
+def bitweft_links(recipe: str, decoding: Decoding | None = None) -> Callable[[Bitext], Iterator[Alignment]]:
+    """Give the function that trains bitweft on a text by the named recipe and aligns it."""
 
     def links(text: Bitext) -> Iterator[Alignment]:
-        from weft.aligner import Aligner
+        from bitweft.aligner import Aligner
 
         return Aligner(recipe, seed=1).fit(text).align(text, decoding=decoding)
 
@@ -92,9 +92,9 @@ def _best(results: Sequence[tuple[float, object]]) -> Iterator[Alignment]:
 
 # By name: the package whose version they depend on, and the function.
 LINKERS: dict[str, tuple[str, Callable[[Bitext], Iterator[Alignment]]]] = {
-    "weft-default": ("weft", weft_links("default")),
-    "weft-default-gdfa": ("weft", weft_links("default", Decoding(heuristic="grow-diag-final-and"))),
-    "weft-paper": ("weft", weft_links("paper")),
+    "bitweft-default": ("bitweft", bitweft_links("default")),
+    "bitweft-default-gdfa": ("bitweft", bitweft_links("default", Decoding(heuristic="grow-diag-final-and"))),
+    "bitweft-paper": ("bitweft", bitweft_links("paper")),
     "eflomal": ("eflomal", eflomal_links),
     "fast_align": ("sil-thot", fast_align_links),
 }

@@ -20,7 +20,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from weft import Aligner, Bitext, SentencePair
+from bitweft import Aligner, Bitext, SentencePair
 
 GROWTH = 1.05  # of memory between the first half and the end: what is still flat
 
@@ -144,8 +144,8 @@ def resident(process: int) -> int | None:
 
 @contextmanager
 def served(model: str, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Run `weft serve` on a free port, and give its address and process."""
-    command = [sys.executable, "-m", "weft", "serve", model, "--port", "0", *options]
+    """Run `bitweft serve` on a free port, and give its address and process."""
+    command = [sys.executable, "-m", "bitweft", "serve", model, "--port", "0", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:

@@ -1,4 +1,4 @@
-"""Speed and memory of weft beside eflomal, alternately in one run on the same text.
+"""Speed and memory of bitweft beside eflomal, alternately in one run on the same text.
 
     python benchmarks/speed.py                  2,000, 20,000 and 100,000 pairs, two threads each
     python benchmarks/speed.py --all            and all pairs
@@ -6,7 +6,7 @@
 
 Four things: training plus aligning, whole processes of both; aligning with a kept model; where the time goes
 on one thread, and how near to the machine's products (products.py says how); growth with the length of
-sentences. weft's inner loops are compiled before. Each step is kept, and goes on where it was stopped; a step
+sentences. bitweft's inner loops are compiled before. Each step is kept, and goes on where it was stopped; a step
 times both systems, so that ratios are of one run. Writes speed.json and speed.md.
 """
 
@@ -41,7 +41,7 @@ from measuring import Cost, measure, python
 from peers import command, system_key, warm_up
 
 ROWS = ("en-fr:2k", "en-fr:20k", "en-fr:100k")
-BOTH = ("weft", "eflomal")
+BOTH = ("bitweft", "eflomal")
 LENGTHS = ((1, 10), (11, 20), (21, 40), (41, 80))  # words of the longer sentence of a pair
 LONG = (500, 5000)  # words of a sentence
 TIMES = 5  # that a start is timed: the best counts, because others use the machine too
@@ -49,9 +49,9 @@ LOAD = """
 import json, sys, time
 def now(): return time.perf_counter(), time.process_time()
 times = [now()]
-import weft.aligner, weft.default
+import bitweft.aligner, bitweft.default
 times.append(now())
-weft.aligner.Aligner.load(sys.argv[1])
+bitweft.aligner.Aligner.load(sys.argv[1])
 times.append(now())
 spent = [[b - a for a, b in zip(*own)] for own in zip(times, times[1:])]
 print(json.dumps([*spent, "torch" in sys.modules]))
@@ -99,7 +99,7 @@ def with_model(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
     """Measure training and aligning apart: a model is trained, kept, and used."""
     model, log = str(directory / "model.weft"), directory / "log"
     ends = ["-q", "--force", "--threads"]
-    train = python("-m", "weft", "train", *sample.files, "-o", model, *ends, str(threads))
+    train = python("-m", "bitweft", "train", *sample.files, "-o", model, *ends, str(threads))
     found: dict[str, Any] = {"pairs": sample.pairs, "train": _cost(measure(train, threads=threads, log=log))}
     texts = {
         "one": _cut(sample, directory / "one", 1),
@@ -109,15 +109,15 @@ def with_model(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
     for own in sorted({1, threads}):
         for name, files in texts.items():
             output = ["--model", model, "-o", str(directory / "links"), *ends, str(own)]
-            order = python("-m", "weft", "align", *files, *output)
+            order = python("-m", "bitweft", "align", *files, *output)
             times = TIMES if name == "one" else 1
             found[f"{name}, {own}"] = _cost(min(measure(order, threads=own, log=log) for _ in range(times)))
     for words in LONG:
         files = _joined(sample, directory / "long", words)
         output = ["--model", model, "-o", str(directory / "links"), *ends, str(threads)]
-        cost = measure(python("-m", "weft", "align", *files, *output), threads=threads, log=log)
+        cost = measure(python("-m", "bitweft", "align", *files, *output), threads=threads, log=log)
         found[f"{words} words"] = _cost(cost)
-    align = python("-m", "weft", "align", *texts["one"], "--model", model, "-q")
+    align = python("-m", "bitweft", "align", *texts["one"], "--model", model, "-q")
     found["first_link"] = min(first_line(align) for _ in range(TIMES))
     loads = [json.loads(subprocess.check_output(python("-c", LOAD, model))) for _ in range(TIMES)]
     for n, name in enumerate(("import", "load")):
@@ -217,8 +217,8 @@ def steps_of(args: argparse.Namespace) -> list[Step]:
 def seconds(step: Step) -> float:
     """Guess how long a step takes."""
     pairs = float(step.row.pairs or 1_000_000)
-    weft, eflomal = 3 + 0.0007 * pairs, 0.7 * math.sqrt(pairs)
-    return {"race": weft + eflomal, "phases": 1.5 * weft, "kept": 2 * weft, "length": 40.0}[step.what]
+    bitweft, eflomal = 3 + 0.0007 * pairs, 0.7 * math.sqrt(pairs)
+    return {"race": bitweft + eflomal, "phases": 1.5 * bitweft, "kept": 2 * bitweft, "length": 40.0}[step.what]
 
 
 def measure_all(steps: Sequence[Step], cells: Cells, length_pairs: int) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ def races(results: dict[str, Any]) -> list[dict[str, Any]]:
     for row in dict.fromkeys(step["row"] for step in steps(results, "race")):
         own = [step for step in steps(results, "race") if step["row"] == row]
         merged = {"row": row, "pairs": own[0]["pairs"]}
-        for system in ("weft", "eflomal"):
+        for system in ("bitweft", "eflomal"):
             names = own[0][system]
             merged[system] = {name: statistics.median(step[system][name] for step in own) for name in names}
         found.append(merged)
@@ -45,10 +45,10 @@ def race_table(results: dict[str, Any]) -> str:
     head = ["text", "", "wall s", "CPU s", "peak MiB"]
     lines = []
     for row in races(results):
-        for system in ("weft", "eflomal"):
+        for system in ("bitweft", "eflomal"):
             cost = [f"{row[system][name]:.1f}" for name in ("wall", "cpu")]
             lines.append([row["row"], system, *cost, f"{row[system]['memory']:.0f}"])
-        ratios = [row["weft"][name] / row["eflomal"][name] for name in ("wall", "cpu", "memory")]
+        ratios = [row["bitweft"][name] / row["eflomal"][name] for name in ("wall", "cpu", "memory")]
         lines.append(["", "**ratio**", *(f"**{ratio:.2f}**" for ratio in ratios)])
     return f"{standing(results)}\n\n{table(head, lines)}" if lines else ""
 
@@ -82,7 +82,7 @@ def kept_table(results: dict[str, Any]) -> str:
             lines.append([f"aligning one pair of {name}", _said(step[name])])
         lines.append(["from command to first link", f"{step['first_link']:.2f} s"])
         torch = "with" if step["imports_torch"] else "without"
-        for what, name in ((f"importing weft, {torch} PyTorch", "import"), ("`Aligner.load`", "load")):
+        for what, name in ((f"importing bitweft, {torch} PyTorch", "import"), ("`Aligner.load`", "load")):
             lines.append([what, f"{step[name]['wall']:.2f} s, CPU {step[name]['cpu']:.2f} s"])
         for row in races(results):
             speed = rate(step, step["threads"])
@@ -154,10 +154,10 @@ def products_table(results: dict[str, Any]) -> str:
 
 def length_table(results: dict[str, Any]) -> str:
     """Lay out how time grows with the length of sentences."""
-    head = ["words (longer side)", "pairs", "mean words", "weft CPU s", "eflomal CPU s", "ratio"]
+    head = ["words (longer side)", "pairs", "mean words", "bitweft CPU s", "eflomal CPU s", "ratio"]
     lines = []
     for step in steps(results, "length"):
-        cpu = [step[system]["cpu"] for system in ("weft", "eflomal")]
+        cpu = [step[system]["cpu"] for system in ("bitweft", "eflomal")]
         first, last = step["lengths"]
         shown = [f"{step['pairs']:,}", f"{step['words']:.1f}", *(f"{own:.1f}" for own in cpu)]
         lines.append([f"{first}–{last}", *shown, f"{cpu[0] / cpu[1]:.2f}"])

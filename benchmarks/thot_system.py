@@ -1,9 +1,9 @@
-"""A phrase-based system of sil-thot (from PyPI), made from weft's tables.
+"""A phrase-based system of sil-thot (from PyPI), made from bitweft's tables.
 
 What sil-thot 3.5 has, seen from Python: a stack decoder with n-best lists and their features
 (`SmtDecoder.translate_n_batch`), weights that can be set (`SmtModel.weights`), and an n-gram model that it
 loads but does not train. It has no tuner for whole sets and no reader of Moses' tables. So this writes its
-files: n-gram counts, counts of weft's phrases, and the two lexical models that smooth them, all from the
+files: n-gram counts, counts of bitweft's phrases, and the two lexical models that smooth them, all from the
 links; `mert` is the tuner. Only phrases that the sentences to translate can use are written, with the counts
 of the whole text: nothing is lost but time.
 Its eight features are: word penalty, language model, target phrase lengths, jumps, source phrase lengths,
@@ -27,10 +27,10 @@ from thot.common import NGramLanguageModel
 from thot.translation import SmtDecoder, SmtModel
 
 from mert import Candidate, Floats
-from weft.alignment import Alignment
-from weft.lexicon import Entry, Lexicon, Pruning
-from weft.phrases import extract_phrases
-from weft.text import SentencePair
+from bitweft.alignment import Alignment
+from bitweft.lexicon import Entry, Lexicon, Pruning
+from bitweft.phrases import extract_phrases
+from bitweft.text import SentencePair
 
 Phrase: TypeAlias = tuple[str, ...]
 

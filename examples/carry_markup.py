@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from weft import Aligner, Bitext
-from weft.sample import generate
-from weft.text import tokenize
+from bitweft import Aligner, Bitext
+from bitweft.sample import generate
+from bitweft.text import tokenize
 
 PAIRS = 1000
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from weft import Aligner
-from weft.sample import generate
+from bitweft import Aligner
+from bitweft.sample import generate
 
 PAIRS = 1000
 

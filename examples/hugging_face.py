@@ -1,4 +1,4 @@
-"""Align a data set of Hugging Face's `datasets` with `map`. Needs: pip install 'weft[datasets]'."""
+"""Align a data set of Hugging Face's `datasets` with `map`. Needs: pip install 'bitweft[datasets]'."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from weft import Aligner
-from weft.errors import MissingExtraError
-from weft.sample import bitext, generate
+from bitweft import Aligner
+from bitweft.errors import MissingExtraError
+from bitweft.sample import bitext, generate
 
 PAIRS = 300
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from weft import Aligner
-from weft.sample import bitext, generate
+from bitweft import Aligner
+from bitweft.sample import bitext, generate
 
 PAIRS = 1000
 

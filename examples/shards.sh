@@ -2,4 +2,4 @@
 # Align a big text in shards: run this on any number of machines that share a directory, each with its own
 # number; a machine that is stopped goes on where it was. Usage: shards.sh I N
 set -eu
-weft align --shards 'corpus.*.zst' --out links --model enfr.weft --shard "$1/$2" --resume
+bitweft align --shards 'corpus.*.zst' --out links --model enfr.weft --shard "$1/$2" --resume

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from weft.alignment import Alignment, GoldAlignment
-from weft.text import SentencePair, tokenize
-from weft.viewer import page as write_page
+from bitweft.alignment import Alignment, GoldAlignment
+from bitweft.text import SentencePair, tokenize
+from bitweft.viewer import page as write_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import settings
 
 # A busy machine is no fault of the code: no deadline for a single example.
-settings.register_profile("weft", deadline=None)
-settings.load_profile("weft")
+settings.register_profile("bitweft", deadline=None)
+settings.load_profile("bitweft")
 
 
 @pytest.fixture(scope="session")
@@ -25,8 +25,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the directory of a model of the default recipe, learned from 300 pairs of the sample."""
-    from weft import sample
-    from weft.aligner import Aligner
+    from bitweft import sample
+    from bitweft.aligner import Aligner
 
     directory = tmp_path_factory.mktemp("models") / "small.weft"
     text, _ = sample.bitext(sample.generate(300))

@@ -1,4 +1,4 @@
-"""Fuzz weft for some minutes: mutated files through every reader, verb and model; no input makes a traceback.
+"""Fuzz bitweft for some minutes: mutated files through every reader, verb and model; no input makes a traceback.
 
 `python tests/fuzz.py --seconds 300 --seed 1`. What is found is kept in --finds, with the command, and ends in
 exit code 1. The same seed mutates the same way.
@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from small import aligner, sample
-from weft.cli import main as weft
-from weft.dialects import DIALECTS
+from bitweft.cli import main as bitweft
+from bitweft.dialects import DIALECTS
 
 # What breaks readers: numbers at the edge, marks of formats, bytes that are no text.
 TOKENS = (
@@ -113,11 +113,11 @@ def model_command(directory: Path, model: Path, chance: random.Random) -> list[s
 
 
 def run(command: Sequence[str]) -> str | None:
-    """Run weft, and return what went wrong: a traceback, or an exit code that is none of weft's."""
+    """Run bitweft, and return what went wrong: a traceback, or an exit code that is none of bitweft's."""
     output, errors = io.StringIO(), io.StringIO()
     try:
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
-            code = weft(command)
+            code = bitweft(command)
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else -1
     except BaseException:

@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="needs the extra serve: pip install 'weft[serve]'")
+pytest.importorskip("uvicorn", reason="needs the extra serve: pip install 'bitweft[serve]'")
 
-from weft.server.app import LOOPBACK, application
-from weft.server.run import Server, listen
-from weft.server.service import Service
+from bitweft.server.app import LOOPBACK, application
+from bitweft.server.run import Server, listen
+from bitweft.server.service import Service
 
 JSON = {"Content-Type": "application/json"}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from weft.aligner import Aligner
-from weft.alignment import GoldAlignment
-from weft.sample import bitext, generate
-from weft.text import Bitext
+from bitweft.aligner import Aligner
+from bitweft.alignment import GoldAlignment
+from bitweft.sample import bitext, generate
+from bitweft.text import Bitext
 
 PAIRS = 300
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from small import aligner, sample
-from weft import Aligner, Decoding, InputError, NothingToLearnError, UsageError, evaluate
-from weft.posterior import Inference
-from weft.sample import generate
-from weft.text import SentencePair
+from bitweft import Aligner, Decoding, InputError, NothingToLearnError, UsageError, evaluate
+from bitweft.posterior import Inference
+from bitweft.sample import generate
+from bitweft.text import SentencePair
 
 # Known words, unknown ones, and all that a line may hold.
 WORDS = st.sampled_from(
@@ -73,7 +73,7 @@ def test_chunks_threads_and_a_kept_model_change_nothing(model: Path, monkeypatch
     for threads in (1, 3):
         kept = Aligner.load(model, threads=threads)
         assert list(kept.stream(text)) == expected
-        monkeypatch.setattr("weft.aligner.CHUNK", 7)
+        monkeypatch.setattr("bitweft.aligner.CHUNK", 7)
         assert list(kept.stream(text)) == expected
         monkeypatch.undo()
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from weft import sample
-from weft.analysis import best_target_words, nearest_windows
-from weft.batches import padded
-from weft.cli import main
-from weft.configuration import with_settings
-from weft.errors import UsageError
-from weft.paper import PaperConfig, PaperRecipe
-from weft.text import Bitext
+from bitweft import sample
+from bitweft.analysis import best_target_words, nearest_windows
+from bitweft.batches import padded
+from bitweft.cli import main
+from bitweft.configuration import with_settings
+from bitweft.errors import UsageError
+from bitweft.paper import PaperConfig, PaperRecipe
+from bitweft.text import Bitext
 
 PAIRS = list(sample.generate(60))
 SOURCE, TARGET = [pair.source for pair in PAIRS], [pair.target for pair in PAIRS]

@@ -20,8 +20,8 @@ import peers
 import speed
 import speed_tables
 from corpora import Row
-from weft.alignment import Alignment, GoldAlignment
-from weft.sample import SamplePair, generate, natural
+from bitweft.alignment import Alignment, GoldAlignment
+from bitweft.sample import SamplePair, generate, natural
 
 PYTHON = sys.executable
 unix = pytest.mark.skipif(sys.platform == "win32", reason="measuring needs wait4")
@@ -99,8 +99,8 @@ def test_a_result_is_made_once_for_its_key(tmp_path: Path) -> None:
 
 
 def test_the_key_of_weft_changes_with_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "default.py").write_text("from weft import kernels\n", encoding="utf-8")
-    (tmp_path / "kernels.py").write_text("def f():\n    import weft.loops\n", encoding="utf-8")
+    (tmp_path / "default.py").write_text("from bitweft import kernels\n", encoding="utf-8")
+    (tmp_path / "kernels.py").write_text("def f():\n    import bitweft.loops\n", encoding="utf-8")
     (tmp_path / "loops.py").write_text("", encoding="utf-8")
     (tmp_path / "other.py").write_text("", encoding="utf-8")
     monkeypatch.setattr(cells, "PACKAGE", tmp_path)
@@ -181,11 +181,11 @@ def test_the_best_heuristic_has_the_lowest_mean_on_test() -> None:
 
 
 def test_peers_without_chance_run_once() -> None:
-    jobs = accuracy.jobs_of([Row("en-fr", 5)], ("weft", "hmm"), 2)
+    jobs = accuracy.jobs_of([Row("en-fr", 5)], ("bitweft", "hmm"), 2)
     assert [(job.system, job.seed) for job in jobs] == [
-        ("weft", 1),
+        ("bitweft", 1),
         ("hmm", 1),
-        ("weft", 2),
+        ("bitweft", 2),
         ("reliability", 1),
     ]
 
@@ -240,7 +240,7 @@ def _speed() -> dict[str, Any]:
     kept |= {"import": start, "load": start, "imports_torch": False}
     length = {"what": "length", "row": row, "lengths": [1, 10], "pairs": 100, "words": 5.5}
     race = {"what": "race", "row": row, "pairs": 101}
-    both = {"weft": costs, "eflomal": twice}
+    both = {"bitweft": costs, "eflomal": twice}
     about = cells.surroundings()
     return {"about": about, "threads": 2, "steps": [race | both, phases, kept, length | both]}
 
@@ -298,7 +298,7 @@ def test_what_was_stopped_goes_on(
             raise KeyboardInterrupt
         runs.append((system, seed))
         right = [Alignment.of(sorted(pair.gold.sure)) for pair in natural()]
-        links = right if system == "weft" else [Alignment()] * len(right)
+        links = right if system == "bitweft" else [Alignment()] * len(right)
         return peers.Run(measuring.Cost(2.0, 1.0, 10.0), {"default": links})
 
     monkeypatch.setattr(accuracy, "run", stand_in)
@@ -310,7 +310,7 @@ def test_what_was_stopped_goes_on(
         accuracy.main(order)
     assert not (tmp_path / "results").exists()
     accuracy.main(order)
-    assert runs == [("weft", 1), ("stopped", 1), ("eflomal", 1), ("weft", 2), ("eflomal", 2)]
+    assert runs == [("bitweft", 1), ("stopped", 1), ("eflomal", 1), ("bitweft", 2), ("eflomal", 2)]
     said = capsys.readouterr()
     assert "| en-fr, 20 pairs | 0.0 ± 0.0 | 100.0 ± 0.0 | 1 | 1 |" in said.out
     assert "5 of 5: en-fr, 20 pairs, reliability, run 1" in said.err
@@ -329,7 +329,7 @@ def test_accuracy_is_measured_kept_and_published(
     results = json.loads((tmp_path / "results" / "accuracy.json").read_text(encoding="utf-8"))
     row = results["rows"][0]
     assert (row["row"], row["pairs"]) == ("en-fr, 300 pairs", 400)
-    for system in ("weft", "eflomal"):
+    for system in ("bitweft", "eflomal"):
         own = row["systems"][system]
         assert 0 < own["test"]["aer"]["mean"] < 60
         assert own["cost"]["cpu"]["mean"] > 0.1

@@ -23,9 +23,9 @@ import smt
 from mert import Candidate, Floats, Lists
 from moses_system import Moses
 from smt_links import LINKERS
-from weft.alignment import Alignment
-from weft.phrases import escape, write_phrase_tables
-from weft.text import Bitext
+from bitweft.alignment import Alignment
+from bitweft.phrases import escape, write_phrase_tables
+from bitweft.text import Bitext
 
 WORDS = {
     "the": "le",
@@ -187,7 +187,7 @@ def test_a_step_is_made_once_and_a_failed_one_again(tmp_path: Path) -> None:
 
 
 def test_thot_learns_a_toy_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LINKERS, "eflomal", ("weft", diagonal))
+    monkeypatch.setitem(LINKERS, "eflomal", ("bitweft", diagonal))
     data = write_data(tmp_path / "data")
     arguments = [
         "--data",
@@ -211,16 +211,16 @@ def test_thot_learns_a_toy_language(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert report["kept"] == 200
     # A second call finds every step made: nothing aligns or tunes again.
     monkeypatch.setattr(smt, "tune", None)
-    monkeypatch.setitem(LINKERS, "eflomal", ("weft", lambda text: iter(())))
+    monkeypatch.setitem(LINKERS, "eflomal", ("bitweft", lambda text: iter(())))
     assert bleu.main(arguments) == 0
     assert json.loads((tmp_path / "bleu.json").read_text())["systems"] == report["systems"]
 
 
 def test_systems_that_are_not_run_keep_their_results(tmp_path: Path) -> None:
     path = tmp_path / "bleu.json"
-    own = {"system": "weft-paper", "mean": 31.0}
+    own = {"system": "bitweft-paper", "mean": 31.0}
     assert bleu.with_earlier({"pairs": 9, "systems": [own]}, path)["systems"] == [own]
-    rows = [{"system": "weft-paper", "mean": 30.0}, {"system": "eflomal", "mean": 30.5}]
+    rows = [{"system": "bitweft-paper", "mean": 30.0}, {"system": "eflomal", "mean": 30.5}]
     path.write_text(json.dumps({"pairs": 9, "about": {"load": 1}, "systems": rows}))
     report = {"pairs": 9, "about": {"load": 2}, "systems": [own]}
     assert bleu.with_earlier(report, path) == {**report, "systems": [own, rows[1]]}
@@ -232,12 +232,12 @@ def test_bleu_is_drawn_with_its_deviation(tmp_path: Path) -> None:
     from drawing import draw_bleu
 
     rows = [
-        {"system": "weft-default", "bleu": [30.0, 31.0], "mean": 30.5, "deviation": 0.7},
+        {"system": "bitweft-default", "bleu": [30.0, 31.0], "mean": 30.5, "deviation": 0.7},
         {"system": "eflomal", "bleu": [30.2], "mean": 30.2, "deviation": None},
     ]
     draw_bleu({"systems": rows}, tmp_path / "bleu.svg")
     picture = (tmp_path / "bleu.svg").read_text(encoding="utf-8")
-    assert "weft-default" in picture and "eflomal" in picture
+    assert "bitweft-default" in picture and "eflomal" in picture
 
 
 def test_phrases_are_counted_as_in_the_phrase_table(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_phrases_are_counted_as_in_the_phrase_table(tmp_path: Path) -> None:
     assert {own for own in expected if own[0] in full} == {own for own in found if own[0] in full}
 
 
-@pytest.mark.parametrize("system", ["fast_align", "eflomal", "weft-default", "weft-default-gdfa"])
+@pytest.mark.parametrize("system", ["fast_align", "eflomal", "bitweft-default", "bitweft-default-gdfa"])
 def test_each_aligner_links_the_toy_language(system: str) -> None:
     package, link = LINKERS[system]
     pytest.importorskip({"sil-thot": "thot"}.get(package, package))
@@ -336,7 +336,7 @@ def stand_in(directory: Path) -> Path:
 
 @pytest.mark.skipif(os.name == "nt", reason="the stand-in is a script with a #! line")
 def test_moses_is_called_as_it_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LINKERS, "fast_align", ("weft", diagonal))
+    monkeypatch.setitem(LINKERS, "fast_align", ("bitweft", diagonal))
     moses = tmp_path / "moses"
     log = stand_in(moses)
     arguments = ["--data", str(write_data(tmp_path / "data")), "--runs", "2", "--systems", "fast_align"]

@@ -1,4 +1,4 @@
-"""`weft check`: every fault counted, the first lines told, and an exit code to stop a pipeline with."""
+"""`bitweft check`: every fault counted, the first lines told, and an exit code to stop a pipeline with."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.checking import KINDS, Report, check
-from weft.cli import main
+from bitweft.checking import KINDS, Report, check
+from bitweft.cli import main
 
 Write = Callable[[str, str | bytes], Path]
 

@@ -1,4 +1,4 @@
-"""`weft align`: one line in, one line out, whatever the lines hold; wishes, scores and faults."""
+"""`bitweft align`: one line in, one line out, whatever the lines hold; wishes, scores and faults."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from small import aligner, sample, write_joint, write_text
-from weft.cli import main
-from weft.dialects import read_alignments
-from weft.posterior import COMPLETE, PRECISE, Decoding
+from bitweft.cli import main
+from bitweft.dialects import read_alignments
+from bitweft.posterior import COMPLETE, PRECISE, Decoding
 
-WEFT = [sys.executable, "-m", "weft"]
+WEFT = [sys.executable, "-m", "bitweft"]
 ODD_LINES = [
     "the cat ||| le chat",
     " ||| ",
@@ -178,7 +178,7 @@ def test_text_streams_through_pipes(model: Path) -> None:
 def test_a_closed_pipe_is_no_fault(model: Path, tmp_path: Path) -> None:
     joint = write_joint(tmp_path)
     command = (
-        f"{sys.executable} -m weft align {joint} {joint.replace('joint', 'none')} --model {model} -q | true"
+        f"{sys.executable} -m bitweft align {joint} {joint.replace('joint', 'none')} --model {model} -q | true"
     )
     command = command.replace(f" {joint.replace('joint', 'none')}", "")
     done = subprocess.run(command, shell=True, capture_output=True)
@@ -272,8 +272,8 @@ def test_missing_files_are_said(
 
 
 def test_the_bar_is_for_terminals_only() -> None:
-    from weft.cli.progress import Meter
-    from weft.progress import Progress
+    from bitweft.cli.progress import Meter
+    from bitweft.progress import Progress
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:

@@ -1,4 +1,4 @@
-"""`weft evaluate` and `weft symmetrize` as a user meets them."""
+"""`bitweft evaluate` and `bitweft symmetrize` as a user meets them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.cli import main
+from bitweft.cli import main
 
 Write = Callable[[str, str], str]
 
@@ -136,21 +136,21 @@ def test_links_outside_the_text_are_caught(capsys: pytest.CaptureFixture[str], w
     texts = ["--source", "en", "--target", "fr"]
     write("far", "0-0\n0-1 2-3\n")
     error = run(capsys, "evaluate", "far", "gold", *texts, code=1)
-    assert error.startswith("weft: far:2: link 2-3")
+    assert error.startswith("bitweft: far:2: link 2-3")
     write("far-gold", "0-0\n0-1 7?1\n")
     assert run(capsys, "evaluate", "links", "far-gold", *texts, code=1).startswith(
-        "weft: far-gold:2: link 7-1"
+        "bitweft: far-gold:2: link 7-1"
     )
 
 
 @pytest.mark.usefixtures("files")
 def test_faults_name_file_and_line(capsys: pytest.CaptureFixture[str], write: Write) -> None:
     write("short", "0-0\n")
-    assert run(capsys, "evaluate", "short", "gold", code=1).startswith("weft: short:2: this line is missing")
+    assert run(capsys, "evaluate", "short", "gold", code=1).startswith("bitweft: short:2: this line is missing")
     assert run(capsys, "evaluate", "links", "gold", "--compare", "short", code=1).startswith(
-        "weft: short:2: "
+        "bitweft: short:2: "
     )
-    assert run(capsys, "evaluate", "absent", "gold", code=1) == "weft: absent: no such file\n"
+    assert run(capsys, "evaluate", "absent", "gold", code=1) == "bitweft: absent: no such file\n"
     run(capsys, "evaluate", "links", "gold", "--samples", "-1", code=2)
     run(capsys, "evaluate", "links", "gold", "--samples", "0", "--compare", "better", code=2)
 
@@ -178,7 +178,7 @@ def test_symmetrize_writes_no_half_file(capsys: pytest.CaptureFixture[str], writ
     write("forward", "0-0\n0-0\n")
     write("backward", "0-0\n0=0\n")
     arguments = ["symmetrize", "forward", "backward", "--from", "pharaoh", "-o", "out"]
-    assert run(capsys, *arguments, code=1).startswith("weft: backward:2: '0=0'")
+    assert run(capsys, *arguments, code=1).startswith("bitweft: backward:2: '0=0'")
     write("backward", "0-0\n")
-    assert run(capsys, *arguments, code=1).startswith("weft: backward:2: this line is missing")
+    assert run(capsys, *arguments, code=1).startswith("bitweft: backward:2: this line is missing")
     assert not Path("out").exists()

@@ -1,4 +1,4 @@
-"""`weft train` and `weft show`."""
+"""`bitweft train` and `bitweft show`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from small import write_joint, write_text
-from weft.cli import main
+from bitweft.cli import main
 
 
 def train(tmp_path: Path, *arguments: str, code: int = 0) -> Path:
@@ -146,4 +146,4 @@ def test_options_of_the_papers_recipe_are_refused_elsewhere(model: Path, tmp_pat
 
 def test_show_refuses_what_is_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(tmp_path)]) == 1
-    assert "no weft model" in capsys.readouterr().err
+    assert "no bitweft model" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`weft convert`: any format into any other, the sides swapped, another tokenization."""
+"""`bitweft convert`: any format into any other, the sides swapped, another tokenization."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.alignment import Alignment, Entry
-from weft.cli import main
-from weft.conversion import convert, positions, remap
-from weft.dialects import DIALECTS
-from weft.errors import InputError, UsageError
-from weft.text import Sentence, SentencePair, tokenize
+from bitweft.alignment import Alignment, Entry
+from bitweft.cli import main
+from bitweft.conversion import convert, positions, remap
+from bitweft.dialects import DIALECTS
+from bitweft.errors import InputError, UsageError
+from bitweft.text import Sentence, SentencePair, tokenize
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -97,7 +97,7 @@ def test_odd_text_is_told(run: Run) -> None:
     Path("en").write_bytes(b"the house\r\n\r\na b c\r\n")
     code, _, err = run("gold", "--to", "possible", "--source", "en", "--target", "fr")
     assert code == 0
-    assert err == "weft: en and fr: 3 lines ending in CR LF (the CR was dropped)\n"
+    assert err == "bitweft: en and fr: 3 lines ending in CR LF (the CR was dropped)\n"
 
 
 def test_onto_pieces_and_back(run: Run) -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from small import aligner, sample
-from weft import Aligner, Alignment, Decoding
-from weft.posterior import (
+from bitweft import Aligner, Alignment, Decoding
+from bitweft.posterior import (
     agreement,
     best_words,
     calibrated,

@@ -1,4 +1,4 @@
-"""`weft demo` and its drawings."""
+"""`bitweft demo` and its drawings."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.alignment import Alignment, Link
-from weft.cli import main
-from weft.cli.demo import EXAMPLE_SENTENCES, FILES, Part, Screen, show_examples, show_scores, wants_colour
-from weft.cli.drawing import DOTTED, GLYPHS, draw_links
-from weft.dialects import read_alignments, read_gold
-from weft.evaluation import evaluate
-from weft.progress import Progress
-from weft.sample import generate, natural
-from weft.text import Bitext
+from bitweft.alignment import Alignment, Link
+from bitweft.cli import main
+from bitweft.cli.demo import EXAMPLE_SENTENCES, FILES, Part, Screen, show_examples, show_scores, wants_colour
+from bitweft.cli.drawing import DOTTED, GLYPHS, draw_links
+from bitweft.dialects import read_alignments, read_gold
+from bitweft.evaluation import evaluate
+from bitweft.progress import Progress
+from bitweft.sample import generate, natural
+from bitweft.text import Bitext
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -145,9 +145,9 @@ class Oracle:
 
 @pytest.fixture
 def oracle(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = types.ModuleType("weft.aligner")
+    module = types.ModuleType("bitweft.aligner")
     module.Aligner = Oracle  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "weft.aligner", module)
+    monkeypatch.setitem(sys.modules, "bitweft.aligner", module)
 
 
 @pytest.mark.usefixtures("oracle")
@@ -161,7 +161,7 @@ def test_the_demo_fits_a_terminal_and_ends_with_what_to_do(capsys: pytest.Captur
     for sentence in EXAMPLE_SENTENCES:
         assert re.sub(" +", " ", out).count(sentence) == 1
     assert re.search(r"written by hand +100\.0 +9\d\.\d +9\d\.\d +\d\.\d +[1-9][\d,]+", out)
-    assert "weft align YOUR.en YOUR.fr" in out
+    assert "bitweft align YOUR.en YOUR.fr" in out
 
 
 @pytest.mark.usefixtures("oracle")
@@ -177,7 +177,7 @@ def test_files_are_written_and_can_be_scored(tmp_path: Path, capsys: pytest.Capt
         score = evaluate(read_alignments(directory / f"{name}.links", "pharaoh"), golds)
         assert score.precision == 1
         assert 0.85 < score.recall < 1
-    assert f"weft evaluate {directory}/natural.links" in capsys.readouterr().out
+    assert f"bitweft evaluate {directory}/natural.links" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("oracle")
@@ -240,7 +240,7 @@ def test_colour_only_for_a_terminal_that_wants_it(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("weft.aligner") is None, reason="there is no aligner yet")
+@pytest.mark.skipif(importlib.util.find_spec("bitweft.aligner") is None, reason="there is no aligner yet")
 def test_the_aligner_itself_does_well_on_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--pairs", "1000"]) == 0
     table = re.findall(r"(?:grammar|hand) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)", capsys.readouterr().out)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.alignment import Alignment, Entry, GoldAlignment
-from weft.dialects import (
+from bitweft.alignment import Alignment, Entry, GoldAlignment
+from bitweft.dialects import (
     DIALECTS,
     detect_dialect,
     read_alignments,
@@ -23,9 +23,9 @@ from weft.dialects import (
     write_entries,
     write_gold,
 )
-from weft.errors import InputError, UsageError
-from weft.lines import LineFile
-from weft.text import Bitext, SentencePair, tokenize
+from bitweft.errors import InputError, UsageError
+from bitweft.lines import LineFile
+from bitweft.text import Bitext, SentencePair, tokenize
 
 INDEX = st.integers(0, 40)
 LINKS = st.frozensets(st.tuples(INDEX, INDEX), max_size=6)

@@ -19,7 +19,7 @@ EXTRAS = {"hugging_face": "datasets"}
 def test_the_example_runs(path: Path) -> None:
     extra = EXTRAS.get(path.stem)
     if extra is not None and importlib.util.find_spec(extra) is None:
-        pytest.skip(f"the package {extra} is not installed: pip install 'weft[{extra}]'")
+        pytest.skip(f"the package {extra} is not installed: pip install 'bitweft[{extra}]'")
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -1,4 +1,4 @@
-"""`weft fast-align`: what fast_align's users type and get."""
+"""`bitweft fast-align`: what fast_align's users type and get."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from small import aligner, sample, write_joint
-from weft.alignment import Alignment
-from weft.cli import main
-from weft.cli.fast_align import links_line
-from weft.posterior import Decoding
+from bitweft.alignment import Alignment
+from bitweft.cli import main
+from bitweft.cli.fast_align import links_line
+from bitweft.posterior import Decoding
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[list[str], str]:

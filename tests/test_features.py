@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.errors import InputError, ModelError, UsageError
-from weft.features import PAD, UNKNOWN, FeatureConfig, Inventory, SideConfig, Vocabulary
+from bitweft.errors import InputError, ModelError, UsageError
+from bitweft.features import PAD, UNKNOWN, FeatureConfig, Inventory, SideConfig, Vocabulary
 
 CONFIG = FeatureConfig(longest_word=3)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.errors import InputError
-from weft.initialization import cluster, hellinger_vectors, read_vectors
+from bitweft.errors import InputError
+from bitweft.initialization import cluster, hellinger_vectors, read_vectors
 
 
 def test_hellinger_vectors_by_hand() -> None:

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from numba import njit
 
 from small_loops import infer, plain_words, some_counts, some_prior, some_words, vectors_alone
-from weft import kernels
-from weft.aggregation import chain_scores
-from weft.groups import new_tally
-from weft.kernels import CLIP, Cells, Prior
+from bitweft import kernels
+from bitweft.aggregation import chain_scores
+from bitweft.groups import new_tally
+from bitweft.kernels import CLIP, Cells, Prior
 
 Matrix = npt.NDArray[np.float64]
 
@@ -335,7 +335,7 @@ def test_cells_add_up_as_in_a_dictionary(pairs: list[tuple[list[int], list[int]]
 LONG = """
 import numpy as np
 from small_loops import infer, some_prior, some_words, vectors_alone
-from weft import kernels
+from bitweft import kernels
 random = np.random.default_rng(1)
 n = {words}
 source = some_words(random, [n], words=n)._replace(tokens=np.arange(n, dtype=np.int32))

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from weft import Aligner, Alignment, InputError
-from weft.aligning import KnownLinks
-from weft.cli import main
-from weft.dictionary import WordPair, read_lexicon
-from weft.kernels import Cells
-from weft.knowledge import with_links
-from weft.posterior import with_known
+from bitweft import Aligner, Alignment, InputError
+from bitweft.aligning import KnownLinks
+from bitweft.cli import main
+from bitweft.dictionary import WordPair, read_lexicon
+from bitweft.kernels import Cells
+from bitweft.knowledge import with_links
+from bitweft.posterior import with_known
 
 # A language in which nothing but the order of words could tell which is which, and the order misleads.
 AMBIGUOUS = [("one two", "zwei eins")] * 20 + [("three four", "drei vier")] * 20

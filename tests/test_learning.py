@@ -17,14 +17,14 @@ from numba import njit
 from torch import Tensor
 
 from small_loops import adam_of, offsets, some_prior, some_side
-from weft import kernels
-from weft.aggregation import chain_scores
-from weft.aligner import Aligner
-from weft.default import DefaultRecipe
-from weft.groups import group_bounds, new_tally
-from weft.kernels import CLIP, Adam, Gradient, Prior, Side
-from weft.loops import Compiled
-from weft.sample import bitext, generate
+from bitweft import kernels
+from bitweft.aggregation import chain_scores
+from bitweft.aligner import Aligner
+from bitweft.default import DefaultRecipe
+from bitweft.groups import group_bounds, new_tally
+from bitweft.kernels import CLIP, Adam, Gradient, Prior, Side
+from bitweft.loops import Compiled
+from bitweft.sample import bitext, generate
 
 Matrix = npt.NDArray[np.float64]
 NEGATIVES = 1.5
@@ -279,7 +279,7 @@ def test_learning_does_not_depend_on_chunks_and_threads(monkeypatch: pytest.Monk
     text = bitext(generate(60))[0]
     recipes: list[DefaultRecipe] = []
     for chunk, threads in ((2048, 1), (2048, 2), (7, 1), (7, 2)):
-        monkeypatch.setattr("weft.learning.CHUNK", chunk)
+        monkeypatch.setattr("bitweft.learning.CHUNK", chunk)
         aligner = Aligner(threads=threads).fit(text)
         assert isinstance(aligner.recipe, DefaultRecipe)
         recipes.append(aligner.recipe)

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.alignment import Alignment
-from weft.cli import main
-from weft.errors import InputError
-from weft.lexicon import (
+from bitweft.alignment import Alignment
+from bitweft.cli import main
+from bitweft.errors import InputError
+from bitweft.lexicon import (
     Entry,
     Lexicon,
     Pruning,
@@ -23,7 +23,7 @@ from weft.lexicon import (
     linked_pairs,
     write_table,
 )
-from weft.text import Bitext
+from bitweft.text import Bitext
 
 TEXT = [
     ("das haus ist klein", "the house is small"),
@@ -189,7 +189,7 @@ def test_tsv_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_both_walks_show_progress_unless_quiet(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.cli.progress.LINE", 0.0)
+    monkeypatch.setattr("bitweft.cli.progress.LINE", 0.0)
     arguments = ["lexicon", *files(tmp_path)]
     assert main(arguments) == 0
     shown = capsys.readouterr()

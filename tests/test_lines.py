@@ -15,8 +15,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.errors import InputError
-from weft.lines import LineFile, Oddities
+from bitweft.errors import InputError
+from bitweft.lines import LineFile, Oddities
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,

@@ -17,8 +17,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from small import aligner
-from weft import Aligner, Bitext, Decoding, InputError, ModelError
-from weft.models import check_free, write_model
+from bitweft import Aligner, Bitext, Decoding, InputError, ModelError
+from bitweft.models import check_free, write_model
 
 
 def test_the_record_of_training_is_kept(model: Path) -> None:
@@ -98,11 +98,11 @@ def _set_first(value: float) -> Any:
 
 
 DAMAGES: dict[str, tuple[Any, str]] = {
-    "no json": (lambda path: (path / "model.json").unlink(), "no weft model"),
-    "half a json": (lambda path: (path / "model.json").write_text('{"format": 1, '), "no weft model"),
-    "not utf-8": (lambda path: (path / "model.json").write_bytes(b"\xff\xfe"), "no weft model"),
-    "deep json": (lambda path: (path / "model.json").write_text("[" * 100_000), "no weft model"),
-    "a list": (lambda path: (path / "model.json").write_text("[]"), "no weft model"),
+    "no json": (lambda path: (path / "model.json").unlink(), "no bitweft model"),
+    "half a json": (lambda path: (path / "model.json").write_text('{"format": 1, '), "no bitweft model"),
+    "not utf-8": (lambda path: (path / "model.json").write_bytes(b"\xff\xfe"), "no bitweft model"),
+    "deep json": (lambda path: (path / "model.json").write_text("[" * 100_000), "no bitweft model"),
+    "a list": (lambda path: (path / "model.json").write_text("[]"), "no bitweft model"),
     "another format": (lambda path: _edit_json(path, format=99), "format 99.*train again"),
     "unknown recipe": (lambda path: _edit_json(path, recipe="../evil"), "no recipe"),
     "unknown tokenization": (lambda path: _edit_json(path, tokenize="x"), "no tokenization"),

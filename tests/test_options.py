@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.cli.options import add_output, add_text, bitext_of, report_oddities
+from bitweft.cli.options import add_output, add_text, bitext_of, report_oddities
 
 
 def test_text_is_named_by_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -23,4 +23,4 @@ def test_text_is_named_by_arguments(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert pair.target.tokens == tuple("it'sso")
     assert (args.output, args.force) == ("out", False)
     report_oddities(bitext)
-    assert capsys.readouterr().err == f"weft: {rows}: 1 lines with repeated spaces (taken as one)\n"
+    assert capsys.readouterr().err == f"bitweft: {rows}: 1 lines with repeated spaces (taken as one)\n"

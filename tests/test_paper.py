@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 import torch
 
-from weft import sample
-from weft.alignment import Alignment
-from weft.batches import padded
-from weft.configuration import from_mapping, to_mapping, with_settings
-from weft.decoding import mean_scores
-from weft.errors import InputError, ModelError, UsageError
-from weft.evaluation import evaluate
-from weft.paper import PaperConfig, PaperRecipe
-from weft.text import Bitext, Sentence, SentencePair, tokenize
+from bitweft import sample
+from bitweft.alignment import Alignment
+from bitweft.batches import padded
+from bitweft.configuration import from_mapping, to_mapping, with_settings
+from bitweft.decoding import mean_scores
+from bitweft.errors import InputError, ModelError, UsageError
+from bitweft.evaluation import evaluate
+from bitweft.paper import PaperConfig, PaperRecipe
+from bitweft.text import Bitext, Sentence, SentencePair, tokenize
 
 SMALL = (
     "model.hidden=32",

@@ -18,8 +18,8 @@ import peers
 import published
 from corpora import Row
 from measuring import Cost
-from weft.alignment import Alignment
-from weft.sample import SamplePair, generate, natural
+from bitweft.alignment import Alignment
+from bitweft.sample import SamplePair, generate, natural
 
 SMALL = [
     "--set=training.word_epochs=1",
@@ -136,7 +136,7 @@ def test_cells_are_run_kept_and_shown(
 
 
 def test_the_default_recipe_is_measured_by_direction(data: Path, tmp_path: Path) -> None:
-    result = directions.measure("weft", Row("en-fr", 40), 1, tmp_path)
+    result = directions.measure("bitweft", Row("en-fr", 40), 1, tmp_path)
     assert set(result["results"]) == set(published.ROWS)
     assert result["results"]["symmetrized"]["heuristic"] == "default"
     assert all(0 <= own["aer"] < 100 for own in result["results"].values())
@@ -152,36 +152,36 @@ def _row(system: str, kind: str, aer: float | None) -> dict[str, Any]:
 
 
 def test_full_tables_have_every_figure_and_the_papers_baseline() -> None:
-    rows = [_row("single", "paper", None), _row("weft", "system", 10.0)]
-    about = {"versions": {"weft": "1"}}
+    rows = [_row("single", "paper", None), _row("bitweft", "system", 10.0)]
+    about = {"versions": {"bitweft": "1"}}
     results = {"about": about, "table": "czech", "settings": ["a.b=1"], "rows": rows}
     text = paper_tables.markdown(results)
     assert "| **en → cs** | fast_align of the paper |  |  |  |  |  | 68.4 | 73.3 | 70.7 | 26.6 |  |" in text
     assert "|  | single | 20,000 |  |  |  | not run | 72.0 | 74.3 | 73.1 | 24.6 |  |" in text
-    assert "|  | weft, default recipe | 20,000 | 90.0 | 80.0 | 84.7 | 10.0 |  |  |  |  |  |" in text
-    assert "Measured 2026-01-02, one seed; weft 1. Set for every cell of the paper's recipe: `a.b=1`." in text
+    assert "|  | bitweft, default recipe | 20,000 | 90.0 | 80.0 | 84.7 | 10.0 |  |  |  |  |  |" in text
+    assert "Measured 2026-01-02, one seed; bitweft 1. Set for every cell of the paper's recipe: `a.b=1`." in text
 
 
 def test_a_cell_that_was_not_run_is_drawn_as_such(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from drawing import draw_cells
 
-    draw_cells([_row("single", "paper", None), _row("weft", "system", 10.0)], tmp_path / "cells.svg")
+    draw_cells([_row("single", "paper", None), _row("bitweft", "system", 10.0)], tmp_path / "cells.svg")
     picture = (tmp_path / "cells.svg").read_text(encoding="utf-8")
-    assert picture.count("not run") == 1 and "weft 20k" in picture and "en-cs" in picture
+    assert picture.count("not run") == 1 and "bitweft 20k" in picture and "en-cs" in picture
 
 
 def test_other_sizes_have_a_figure_of_their_own(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from drawing import draw_cells, draw_sizes
 
-    rows = [_row("single", "paper", 20.0), _row("weft", "system", 10.0), _row("hmm", "system", None)]
+    rows = [_row("single", "paper", 20.0), _row("bitweft", "system", 10.0), _row("hmm", "system", None)]
     assert not draw_sizes(rows, tmp_path / "sizes.svg")
-    rows.append({**_row("weft", "system", 9.0), "pairs": None, "all_pairs": 77_000})
+    rows.append({**_row("bitweft", "system", 9.0), "pairs": None, "all_pairs": 77_000})
     assert draw_sizes(rows, tmp_path / "sizes.svg")
-    assert "weft" in (tmp_path / "sizes.svg").read_text(encoding="utf-8")
+    assert "bitweft" in (tmp_path / "sizes.svg").read_text(encoding="utf-8")
     draw_cells(rows, tmp_path / "cells.svg")
-    assert "weft all" not in (tmp_path / "cells.svg").read_text(encoding="utf-8")
+    assert "bitweft all" not in (tmp_path / "cells.svg").read_text(encoding="utf-8")
 
 
 def test_the_page_has_a_block_for_every_table() -> None:
@@ -195,7 +195,7 @@ def test_the_time_of_an_epoch(
 ) -> None:
     with pytest.raises(SystemExit, match="too few"):
         paper_speed.main(["--output", str(tmp_path)])
-    monkeypatch.setattr("weft.training.REPORT_EVERY", 1)
+    monkeypatch.setattr("bitweft.training.REPORT_EVERY", 1)
     paper_speed.main(["--output", str(tmp_path), "--share", "1"])
     results = json.loads((tmp_path / "paper-speed.json").read_text(encoding="utf-8"))
     assert results["pairs"] == 40 and set(results["rows"]) == set(paper_speed.SETTINGS)
@@ -205,9 +205,9 @@ def test_the_time_of_an_epoch(
 
 def test_a_size_that_a_text_does_not_have_is_all_of_it(data: Path) -> None:
     whole = corpora.size_of("en-fr", data)
-    order = ["aggregations", "--systems", "weft", "--system-pairs", "30", str(whole), "1000000", "all"]
+    order = ["aggregations", "--systems", "bitweft", "--system-pairs", "30", str(whole), "1000000", "all"]
     cells = [cell for cell in paper.TABLES["aggregations"]() if cell.text == "en-fr"]
     jobs = [job for job in paper.jobs_of(cells, paper.arguments(order)) if job.cell is None]
     assert [job.row for job in jobs] == [Row("en-fr", 30), Row("en-fr")]
-    order = ["aggregations", "--systems", "weft", "--pairs", "all"]
+    order = ["aggregations", "--systems", "bitweft", "--pairs", "all"]
     assert {job.row for job in paper.jobs_of(cells, paper.arguments(order))} == {Row("en-fr")}

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.alignment import Alignment, Link
-from weft.cli import main
-from weft.errors import InputError
-from weft.phrases import (
+from bitweft.alignment import Alignment, Link
+from bitweft.cli import main
+from bitweft.errors import InputError
+from bitweft.phrases import (
     FILES,
     Orientation,
     PhraseOptions,
@@ -27,8 +27,8 @@ from weft.phrases import (
     orientations,
     write_phrase_tables,
 )
-from weft.phrases.tables import Item
-from weft.text import Bitext
+from bitweft.phrases.tables import Item
+from bitweft.text import Bitext
 
 MONO, SWAP, OTHER = Orientation
 

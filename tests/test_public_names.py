@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-import weft
+import bitweft
 
 NAMES = {
     "Aligner",
@@ -25,7 +25,7 @@ NAMES = {
     "Sentence",
     "SentencePair",
     "UsageError",
-    "WeftError",
+    "BitweftError",
     "__version__",
     "evaluate",
     "symmetrize",
@@ -33,24 +33,24 @@ NAMES = {
 
 
 def test_the_names_are_these() -> None:
-    assert set(weft.__all__) == NAMES == set(dir(weft))
+    assert set(bitweft.__all__) == NAMES == set(dir(bitweft))
     for name in NAMES:
-        assert getattr(weft, name).__doc__
+        assert getattr(bitweft, name).__doc__
 
 
 def test_other_names_are_errors() -> None:
     with pytest.raises(AttributeError, match="no attribute 'magic'"):
-        _ = weft.magic
+        _ = bitweft.magic
 
 
 def test_importing_weft_loads_nothing_heavy() -> None:
-    code = "import sys, weft; weft.Bitext, weft.InputError; print(sorted(sys.modules))"
+    code = "import sys, bitweft; bitweft.Bitext, bitweft.InputError; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"torch", "numba", "numpy", "weft.aligner"} & set(eval(done.stdout))
+    assert not {"torch", "numba", "numpy", "bitweft.aligner"} & set(eval(done.stdout))
 
 
 def test_every_error_can_be_caught_as_one() -> None:
     for name in NAMES:
         if name.endswith("Error"):
-            assert issubclass(getattr(weft, name), weft.WeftError)
-            assert getattr(weft, name).exit_code in (1, 2)
+            assert issubclass(getattr(bitweft, name), bitweft.BitweftError)
+            assert getattr(bitweft, name).exit_code in (1, 2)

@@ -8,7 +8,7 @@ import pytest
 
 import corpora
 from corpora import Row, gold_of, part_of, write_sample
-from weft import Aligner, Bitext, evaluate
+from bitweft import Aligner, Bitext, evaluate
 
 
 @pytest.mark.skipif(

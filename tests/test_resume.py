@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from small import sample, write_text
-from weft import Aligner, InputError, ModelError, UsageError, evaluate
-from weft.checkpoint import Checkpoint
-from weft.sample import bitext, generate
+from bitweft import Aligner, InputError, ModelError, UsageError, evaluate
+from bitweft.checkpoint import Checkpoint
+from bitweft.sample import bitext, generate
 
-TRAIN = [sys.executable, "-m", "weft", "train", "--threads", "1", "--quiet"]
+TRAIN = [sys.executable, "-m", "bitweft", "train", "--threads", "1", "--quiet"]
 
 
 def model_bytes(directory: Path) -> dict[str, bytes]:

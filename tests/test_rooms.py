@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import weft
+import bitweft
 
-ROOT = Path(weft.__file__).parent
+ROOT = Path(bitweft.__file__).parent
 ROOMS = (
     "errors lines tokenization joint text alignment pharaoh naacl giza jsonl dialects output progress "
     "lockstep configuration storage",
@@ -48,8 +48,8 @@ def imports(path: Path, *, at_once: bool = False) -> Iterator[tuple[str, int]]:
             yield from ((name.name, node.lineno) for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
             assert node.level == 0, f"{path}:{node.lineno}: a relative import"
-            if node.module == "weft":
-                yield from ((f"weft.{name.name}", node.lineno) for name in node.names)
+            if node.module == "bitweft":
+                yield from ((f"bitweft.{name.name}", node.lineno) for name in node.names)
             else:
                 yield node.module, node.lineno
 
@@ -60,7 +60,7 @@ def test_imports_go_downwards(path: Path) -> None:
     assert room in FLOORS, f"give the module {room} a room in this test and in docs/architecture.md"
     for name, line in imports(path):
         package, _, rest = name.partition(".")
-        if package == "weft" and rest and rest != "__version__":
+        if package == "bitweft" and rest and rest != "__version__":
             other = rest.split(".")[0]
             assert FLOORS[other] <= FLOORS[room], f"{path}:{line}: {room} must not import {other}"
         assert HEAVY.get(package, 0) <= FLOORS[room], f"{path}:{line}: {package} in room {FLOORS[room]}"
@@ -69,7 +69,7 @@ def test_imports_go_downwards(path: Path) -> None:
 def test_no_import_goes_in_a_circle() -> None:
     edges: dict[str, set[str]] = {}
     for path in module_files():
-        others = {name.split(".")[1] for name, _ in imports(path, at_once=True) if name.startswith("weft.")}
+        others = {name.split(".")[1] for name, _ in imports(path, at_once=True) if name.startswith("bitweft.")}
         edges.setdefault(room_of(path), set()).update(others & set(FLOORS) - {room_of(path)})
     done: set[str] = set()
 

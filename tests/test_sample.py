@@ -11,12 +11,12 @@ from itertools import islice
 
 import pytest
 
-from weft.alignment import Alignment
-from weft.evaluation import evaluate
-from weft.sample import SamplePair, bitext, english, french, generate, natural
-from weft.sample.french import Word
-from weft.sample.grammar import links
-from weft.sample.nominal import number_words
+from bitweft.alignment import Alignment
+from bitweft.evaluation import evaluate
+from bitweft.sample import SamplePair, bitext, english, french, generate, natural
+from bitweft.sample.french import Word
+from bitweft.sample.grammar import links
+from bitweft.sample.nominal import number_words
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_the_same_seed_draws_the_same_pairs_on_every_python_and_platform() -> No
 
 def test_a_draw_does_not_depend_on_hash_seeds_or_on_how_many_are_drawn() -> None:
     script = (
-        "from weft.sample import generate\nimport sys\n"
+        "from bitweft.sample import generate\nimport sys\n"
         "sys.stdout.buffer.write('\\n'.join(' '.join(p.source + p.target) for p in generate(40)).encode())"
     )
     done = subprocess.run(

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from serving import align, ask, running
-from weft import Aligner, sample
-from weft.posterior import null_probabilities
-from weft.server import Limits
-from weft.server.page import page
-from weft.server.schema import ManyAnswer, ModelAnswer, PairAnswer, ProblemAnswer
-from weft.server.service import Service
-from weft.text import SentencePair
+from bitweft import Aligner, sample
+from bitweft.posterior import null_probabilities
+from bitweft.server import Limits
+from bitweft.server.page import page
+from bitweft.server.schema import ManyAnswer, ModelAnswer, PairAnswer, ProblemAnswer
+from bitweft.server.service import Service
+from bitweft.text import SentencePair
 
 SOURCE, TARGET = "The big house is near the river .", "La grande maison est près de la rivière ."
 
@@ -245,7 +245,7 @@ def test_only_this_machines_names_are_answered_to(address: str, host: str, statu
 
 def test_any_name_is_answered_to_beyond_loopback(service: Service) -> None:
     with running(service, hosts=None) as address:
-        assert ask(address, "/health", headers={"Host": "weft.example"}).json == {"status": "ok"}
+        assert ask(address, "/health", headers={"Host": "bitweft.example"}).json == {"status": "ok"}
 
 
 def test_the_model_is_described(address: str, service: Service, small_model: Path, aligner: Aligner) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from chromium import NEEDED, SIZES, Chromium, kinds, lit, numbers, settle, started, word
 from serving import align, running
-from weft import Aligner
-from weft.dialects import read_entries
-from weft.server import Limits
-from weft.server.service import Service
+from bitweft import Aligner
+from bitweft.dialects import read_entries
+from bitweft.server import Limits
+from bitweft.server.service import Service
 
 pytestmark = NEEDED
 
@@ -61,7 +61,7 @@ def visit(chromium: Chromium, address: str) -> Iterator[Visit]:
         tab.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
         tab.on("request", lambda asked: complaints.extend([asked.url] * (not asked.url.startswith(at))))
         tab.goto(at)
-        tab.wait_for_selector("#model:not(:text-is('weft'))")
+        tab.wait_for_selector("#model:not(:text-is('bitweft'))")
         if source:
             write(tab, source, target)
         return tab
@@ -82,7 +82,7 @@ def write(tab: Any, source: str, target: str) -> None:
 
 def test_links_are_drawn_while_one_types(visit: Visit, address: str) -> None:
     tab = visit()
-    assert tab.title() == "small.weft – weft" and tab.inner_text("#model") == "small.weft"
+    assert tab.title() == "small.weft – bitweft" and tab.inner_text("#model") == "small.weft"
     assert tab.inner_text("#source-name") == "English" and "recipe default" in tab.inner_text("#note")
     assert "appear as you type" in tab.inner_text("#stage") and tab.is_disabled("#copy-json")
     tab.fill("#source", SOURCE)
@@ -187,7 +187,7 @@ def test_links_are_copied(visit: Visit, chromium: Chromium, address: str, tmp_pa
     tab.click("#copy-json")
     file = tmp_path / "links.jsonl"
     file.write_text(tab.evaluate("navigator.clipboard.readText()") + "\n", encoding="utf-8")
-    (entry,) = read_entries(str(file))  # every verb of weft reads it
+    (entry,) = read_entries(str(file))  # every verb of bitweft reads it
     assert entry.pair is not None and str(entry.alignment) == expected["pharaoh"]
     assert list(entry.pair.source.tokens) == expected["source"]["tokens"] and entry.score == expected["score"]
     # Where the page may not use the clipboard, the old way is taken.
@@ -324,5 +324,5 @@ def test_a_right_to_left_sentence_runs_so(visit: Visit) -> None:
     )
     assert lefts == sorted(lefts, reverse=True)
     assert tab.evaluate("getComputedStyle(document.getElementById('target')).direction") == "rtl"
-    assert json.loads(tab.evaluate("weft.desk.written('json')"))["tgt"] == "הילדים אוכלים תפוחים"
+    assert json.loads(tab.evaluate("bitweft.desk.written('json')"))["tgt"] == "הילדים אוכלים תפוחים"
     assert kinds(tab, "#stage .thread") == ["link"] * tab.locator("#stage .thread").count()

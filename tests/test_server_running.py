@@ -17,15 +17,15 @@ import pytest
 
 from serving import align, ask, running
 from soak import exchanges, resident, served, soak
-from weft import Aligner, sample
-from weft.cli import main
-from weft.cli import serve as verb
-from weft.errors import InputError, MissingExtraError, UsageError
-from weft.server import Limits, serve
-from weft.server.problems import Problem
-from weft.server.run import is_loopback, listen
-from weft.server.service import Service
-from weft.text import SentencePair
+from bitweft import Aligner, sample
+from bitweft.cli import main
+from bitweft.cli import serve as verb
+from bitweft.errors import InputError, MissingExtraError, UsageError
+from bitweft.server import Limits, serve
+from bitweft.server.problems import Problem
+from bitweft.server.run import is_loopback, listen
+from bitweft.server.service import Service
+from bitweft.text import SentencePair
 
 
 @pytest.fixture(scope="module")
@@ -179,10 +179,10 @@ def test_what_keeps_it_from_starting_is_told(
 
 
 def test_a_missing_extra_is_named(small_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("weft.server.")]:
+    for name in [name for name in sys.modules if name.startswith("bitweft.server.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(MissingExtraError, match=r"'uvicorn'.*weft\[serve\]"):
+    with pytest.raises(MissingExtraError, match=r"'uvicorn'.*bitweft\[serve\]"):
         serve(small_model)
 
 

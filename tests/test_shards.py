@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from small import aligner, sample, write_joint
-from weft.cli import main
-from weft.errors import InputError, UsageError
-from weft.sharding import find_shards, parse_shard, shard_of
+from bitweft.cli import main
+from bitweft.errors import InputError, UsageError
+from bitweft.sharding import find_shards, parse_shard, shard_of
 
 
 def expected() -> str:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from weft.errors import InputError
-from weft.spelling import Reader, Spelling, affixes
+from bitweft.errors import InputError
+from bitweft.spelling import Reader, Spelling, affixes
 
 WORD = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=8)
 TEXT = st.lists(st.lists(WORD, max_size=6), min_size=1, max_size=6)

@@ -11,7 +11,7 @@ import pytest
 ALLOWED = 0.3  # seconds of CPU time, the best of several
 CODE = """
 import sys, time
-from weft.cli import main
+from bitweft.cli import main
 code = main(sys.argv[1:])
 loaded = sorted({"torch", "numba", "scipy"} & set(sys.modules))
 sys.stderr.write(f"{code} {time.process_time()} {loaded}\\n")

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft import symmetrization
-from weft.alignment import Alignment, Link
-from weft.errors import InputError, UsageError
-from weft.symmetrization import HEURISTICS, WALKS, symmetrize, symmetrize_all
+from bitweft import symmetrization
+from bitweft.alignment import Alignment, Link
+from bitweft.errors import InputError, UsageError
+from bitweft.symmetrization import HEURISTICS, WALKS, symmetrize, symmetrize_all
 
 GROWING = [name for name in HEURISTICS if name not in ("intersection", "union")]
 

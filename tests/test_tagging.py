@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from weft.errors import InputError, MissingExtraError, UsageError
-from weft.tagging import TaggedText, load_tagger
-from weft.text import Bitext
+from bitweft.errors import InputError, MissingExtraError, UsageError
+from bitweft.tagging import TaggedText, load_tagger
+from bitweft.text import Bitext
 
 TEXT = Bitext.of([("the cat", "le chat"), ("", "non")])
 
@@ -86,7 +86,7 @@ def test_stanza_gets_the_words_as_they_are(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("package", ["spacy", "stanza"])
 def test_missing_taggers_are_named(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=rf"weft\[{package}\]"):
+    with pytest.raises(MissingExtraError, match=rf"bitweft\[{package}\]"):
         load_tagger(f"{package}:en")
 
 

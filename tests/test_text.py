@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.errors import InputError, UsageError
-from weft.text import Bitext, Sentence, SentencePair, tokenize
-from weft.tokenization import TOKENIZERS
+from bitweft.errors import InputError, UsageError
+from bitweft.text import Bitext, Sentence, SentencePair, tokenize
+from bitweft.tokenization import TOKENIZERS
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"))
 ANY_LINE = st.one_of(LINE, st.text("ab1. '’-_,\t\u00a0\u200b\u200d\u0301👩💻🇫🇷東กำक्ि"))

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from weft import sample
-from weft.aggregation import aggregation
-from weft.batches import batch_rows, make_batch
-from weft.errors import UsageError
-from weft.features import EncodedText, FeatureConfig, Inventory, SideConfig
-from weft.model import ModelConfig, Network
-from weft.training import (
+from bitweft import sample
+from bitweft.aggregation import aggregation
+from bitweft.batches import batch_rows, make_batch
+from bitweft.errors import UsageError
+from bitweft.features import EncodedText, FeatureConfig, Inventory, SideConfig
+from bitweft.model import ModelConfig, Network
+from bitweft.training import (
     TableAdagrad,
     TrainingConfig,
     layer_optimizer,

@@ -19,12 +19,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.alignment import Alignment, GoldAlignment
-from weft.cli import main
-from weft.errors import InputError
-from weft.text import Sentence, SentencePair, tokenize
-from weft.viewer import page, svg, text_grid
-from weft.viewer.grid import columns
+from bitweft.alignment import Alignment, GoldAlignment
+from bitweft.cli import main
+from bitweft.errors import InputError
+from bitweft.text import Sentence, SentencePair, tokenize
+from bitweft.viewer import page, svg, text_grid
+from bitweft.viewer.grid import columns
 
 HOUSE = SentencePair(tokenize("the blue house"), tokenize("la maison bleue"))
 HOUSE_LINKS = Alignment.of([(0, 0), (1, 2), (2, 1)], [0.9, 0.6, 0.2])
@@ -177,7 +177,7 @@ def test_the_policy_lets_exactly_this_script_and_style_run() -> None:
 
 
 def test_nothing_comes_from_elsewhere_and_no_text_is_taken_for_html() -> None:
-    for asset in (resources.files("weft.viewer") / "assets").iterdir():
+    for asset in (resources.files("bitweft.viewer") / "assets").iterdir():
         text = asset.read_text(encoding="utf-8")
         addresses = set(re.findall(r"\w+://[^\"'\s)]*", text))
         assert addresses <= {"http://www.w3.org/2000/svg"}, asset.name
@@ -352,7 +352,7 @@ def test_the_verb_asks_the_model_for_the_wanted_lines(
             asked.extend(pair.source.text for pair in pairs)
             return [Alignment.of([(1, 1)], [0.25]) for _ in pairs]
 
-    monkeypatch.setitem(sys.modules, "weft.aligner", SimpleNamespace(Aligner=Aligner))
+    monkeypatch.setitem(sys.modules, "bitweft.aligner", SimpleNamespace(Aligner=Aligner))
     assert run(files, "en", "fr", "--model", "m.weft", "--line", "2") == 0
     assert asked == ["m.weft", "yes <b>"]
     assert data_of(capsys.readouterr().out)["pairs"] == [["yes <b>", "oui </script>", [1, 1], [250]]]

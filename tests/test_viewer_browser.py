@@ -26,10 +26,10 @@ from chromium import (
     started,
     word,
 )
-from weft.alignment import Alignment, GoldAlignment
-from weft.evaluation import Counts, evaluate
-from weft.text import Sentence, SentencePair, tokenize
-from weft.viewer import page as write_page
+from bitweft.alignment import Alignment, GoldAlignment
+from bitweft.evaluation import Counts, evaluate
+from bitweft.text import Sentence, SentencePair, tokenize
+from bitweft.viewer import page as write_page
 
 pytestmark = NEEDED
 
@@ -234,7 +234,7 @@ def test_ten_thousand_pairs_scroll_and_search(show: Open) -> None:
     settle(tab)
     assert listed(tab) == ["9,877"] and tab.locator(".word").first.inner_text() == "word9876"
     spent = tab.evaluate(
-        "() => { const start = performance.now(); weft.page.setThreshold(0.7); weft.page.recount();"
+        "() => { const start = performance.now(); bitweft.page.setThreshold(0.7); bitweft.page.recount();"
         " return performance.now() - start; }"
     )
     assert spent < 2000

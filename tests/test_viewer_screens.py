@@ -23,8 +23,8 @@ from chromium import (
     shown,
     started,
 )
-from weft.alignment import Alignment
-from weft.text import SentencePair, tokenize
+from bitweft.alignment import Alignment
+from bitweft.text import SentencePair, tokenize
 
 pytestmark = NEEDED
 
@@ -107,9 +107,9 @@ def test_another_page_can_use_the_drawing(show: Open) -> None:
     tab.evaluate(
         "() => { const root = document.body.appendChild(document.createElement('div')); root.id = 'other';"
         " const side = text => ({ text, words: text.split(' ') });"
-        " const pair = weft.makePair(side('good day'), side('bonjour'), [[0, 0, 0.75], [1, 0]]);"
+        " const pair = bitweft.makePair(side('good day'), side('bonjour'), [[0, 0, 0.75], [1, 0]]);"
         " const lit = seed => { root.title = JSON.stringify(seed); };"
-        " new weft.Stage(root, { lit }).show(pair, weft.shown(pair, { threshold: 0, gold: false })); }"
+        " new bitweft.Stage(root, { lit }).show(pair, bitweft.shown(pair, { threshold: 0, gold: false })); }"
     )
     assert tab.locator("#other .thread").count() == 2
     tab.hover("#other .word[data-side=target]")
@@ -122,7 +122,7 @@ def test_bands_hold_every_word_once_and_fit(show: Open) -> None:
     cases = [(1, 200), (200, 1), (0, 300), (300, 0), (40, 60), (250, 240), (2100, 2000)]
     for n, m in cases:
         cuts = tab.evaluate(
-            "([n, m]) => weft.bands(Array(n).fill(60), Array(m).fill(50),"
+            "([n, m]) => bitweft.bands(Array(n).fill(60), Array(m).fill(50),"
             " Array.from({length: Math.min(n, m)}, (_, k) => ({s: k, t: k})), 800, 6)",
             [n, m],
         )

@@ -1,0 +1,65 @@
+"""Word alignment from parallel text alone.
+
+The names below are loaded when they are first used: `import bitweft` is quick, and imports neither torch nor
+numba.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bitweft.aligner import Aligner as Aligner
+    from bitweft.alignment import Alignment as Alignment
+    from bitweft.alignment import GoldAlignment as GoldAlignment
+    from bitweft.errors import InputError as InputError
+    from bitweft.errors import MissingExtraError as MissingExtraError
+    from bitweft.errors import ModelError as ModelError
+    from bitweft.errors import NothingToLearnError as NothingToLearnError
+    from bitweft.errors import UsageError as UsageError
+    from bitweft.errors import BitweftError as BitweftError
+    from bitweft.evaluation import Score as Score
+    from bitweft.evaluation import evaluate as evaluate
+    from bitweft.posterior import Decoding as Decoding
+    from bitweft.posterior import Inference as Inference
+    from bitweft.progress import Progress as Progress
+    from bitweft.symmetrization import symmetrize as symmetrize
+    from bitweft.text import Bitext as Bitext
+    from bitweft.text import Sentence as Sentence
+    from bitweft.text import SentencePair as SentencePair
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Aligner": "aligner",
+    "Alignment": "alignment",
+    "Bitext": "text",
+    "Decoding": "posterior",
+    "GoldAlignment": "alignment",
+    "Inference": "posterior",
+    "InputError": "errors",
+    "MissingExtraError": "errors",
+    "ModelError": "errors",
+    "NothingToLearnError": "errors",
+    "Progress": "progress",
+    "Score": "evaluation",
+    "Sentence": "text",
+    "SentencePair": "text",
+    "UsageError": "errors",
+    "BitweftError": "errors",
+    "evaluate": "evaluation",
+    "symmetrize": "symmetrization",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bitweft' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"bitweft.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

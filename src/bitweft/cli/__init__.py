@@ -1,0 +1,94 @@
+"""The command line: one short module a verb, each imported only when its verb is called."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from bitweft import __version__
+from bitweft.errors import BitweftError
+
+# verb -> what it does. The module bitweft.cli.<verb> has DESCRIPTION, EXAMPLES, configure(parser), run(args).
+VERBS = {
+    "align": "align parallel text; trains on it first unless a model is given",
+    "train": "train a model and keep it",
+    "show": "describe a kept model",
+    "fast-align": "align with the flags, the input and the output of fast_align",
+    "evaluate": "score links against gold links",
+    "symmetrize": "combine the links of two directions",
+    "convert": "turn links from one format into another",
+    "check": "look for faults in text and links before they break something",
+    "lexicon": "make a dictionary of words from text and links",
+    "phrases": "make a Moses phrase table from text and links",
+    "view": "draw links: a page for the browser, a picture, a grid for the terminal",
+    "neighbors": "list what a model of the paper's recipe puts close to a source window",
+    "serve": "serve a model: a page to type into, and a JSON API",
+    "demo": "show the whole job on the embedded sample",
+}
+
+
+def parser(verb: str | None) -> argparse.ArgumentParser:
+    """Build the parser, with the options of `verb` alone: the other verbs stay unimported."""
+    top = argparse.ArgumentParser(
+        prog="bitweft",
+        description="Word alignment from parallel text alone.",
+        epilog="`bitweft VERB --help` tells more, with examples.",
+    )
+    top.add_argument("--version", action="version", version=f"bitweft {__version__}")
+    verbs = top.add_subparsers(metavar="VERB", required=True)
+    for name, summary in VERBS.items():
+        if name != verb:
+            verbs.add_parser(name, help=summary)
+            continue
+        module = importlib.import_module(f"bitweft.cli.{name.replace('-', '_')}")
+        sub = verbs.add_parser(
+            name,
+            help=summary,
+            description=module.DESCRIPTION,
+            epilog="examples:\n" + module.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.configure(sub)
+        sub.set_defaults(run=module.run)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 1 (data or model at fault), 2 (usage)."""
+    gc.set_threshold(100_000, 50, 50)  # lines make many short-lived tuples and no circles: look less often
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    verb = next((argument for argument in arguments if not argument.startswith("-")), None)
+    try:
+        args = parser(verb).parse_args(arguments)
+        code: int = args.run(args) or 0
+        sys.stdout.flush()
+        return code
+    except BitweftError as error:
+        sys.stderr.write(f"bitweft: {error}\n")
+        return error.exit_code
+    except BrokenPipeError:
+        _drop_output()  # the reader has gone (`bitweft … | head`): leave quietly
+        return 0
+    except OSError as error:  # a full disk, an output that has gone
+        _drop_output()
+        place = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"bitweft: {place}{error.strerror or error}; nothing more was written\n")
+        return 1
+    except MemoryError:
+        sys.stderr.write("bitweft: out of memory; a lower --max-length or fewer --threads need less\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("bitweft: interrupted\n")
+        return 130
+
+
+def _drop_output() -> None:
+    """Keep Python's own flush of standard output at exit quiet: it would fail as the last one did."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # a standard output that is no file, as in tests
+        return

@@ -1,0 +1,284 @@
+"""`bitweft align`: links for parallel text, by a kept model or one learned from the text itself."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, TextIO
+
+from bitweft.cli.learning import (
+    add_learning,
+    add_running,
+    add_tags,
+    learn,
+    new_aligner,
+    refuse_learning,
+    say,
+    tagged,
+    tell_compiling,
+)
+from bitweft.cli.options import add_output, add_text, bitext_of, report_oddities
+from bitweft.cli.progress import Meter
+from bitweft.dialects import DIALECTS
+from bitweft.errors import NothingToLearnError, UsageError
+from bitweft.output import open_output
+from bitweft.progress import Progress
+from bitweft.symmetrization import HEURISTICS
+from bitweft.text import Bitext, SentencePair
+
+if TYPE_CHECKING:
+    from bitweft.tagging import TaggedText
+
+DESCRIPTION = """\
+Align the words of parallel text: for each pair of lines, one line of links `source-target`, counted from 0.
+Without --model, a model is learned from the text first. With one, text streams through, and the links of a
+pair depend on that pair and the model alone.
+
+Every link has a probability (--to scored, --scores, --to jsonl). Every pair has a score: the mean log ratio
+a word of both directions; the higher, the better, 0 is what unrelated words would give, and lengths can be
+compared. Pairs that are damaged, too long or without words on a side get an empty line, and are counted."""
+EXAMPLES = """\
+  bitweft align en.txt fr.txt > links
+  bitweft align text.en-fr.zst --model enfr.weft --to jsonl -o links.jsonl
+  bitweft align en.txt fr.txt --model enfr.weft --precision --scores scores.txt -o links
+  bitweft align en.raw ja.raw --tokenize unicode --to jsonl --null
+  bitweft align --shards 'corpus.*.zst' --out links --model enfr.weft --resume"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the verb."""
+    add_text(parser, optional=True)
+    parser.set_defaults(tokenize=None)
+    parser.add_argument("--model", metavar="DIR", help="align by this model instead of learning one")
+    parser.add_argument(
+        "--to", choices=tuple(DIALECTS), default="pharaoh", metavar="FORMAT", help="format to write (pharaoh)"
+    )
+    add_output(parser, "the links")
+    parser.add_argument(
+        "--scores", metavar="FILE", help="a line for each pair: its score, a tab, its links' probabilities"
+    )
+    parser.add_argument(
+        "--null",
+        action="store_true",
+        help="also give the words without a link, with P(NULL); for --to jsonl and scored",
+    )
+    add_choice(parser)
+    parser.add_argument(
+        "--max-length", type=int, metavar="N", help="leave pairs with a longer sentence empty (5000 words)"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="fail at a damaged or overlong pair instead of leaving it empty"
+    )
+    parser.add_argument("--save-model", metavar="DIR", help="keep the model that was learned")
+    add_shards(parser)
+    add_learning(parser)
+    add_tags(parser)
+    add_running(parser)
+
+
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Add the ways to choose links."""
+    group = parser.add_argument_group("how links are chosen").add_mutually_exclusive_group()
+    group.add_argument("--precision", action="store_true", help="fewer links, and surer ones")
+    group.add_argument("--recall", action="store_true", help="more links, and less sure ones")
+    group.add_argument("--threshold", type=float, metavar="P", help="links of at least this probability")
+    group.add_argument(
+        "--heuristic",
+        choices=HEURISTICS,
+        metavar="NAME",
+        help=f"combine both directions' own links: {', '.join(HEURISTICS)}",
+    )
+    group.add_argument(
+        "--direction",
+        choices=("forward", "backward"),
+        help="each target word (forward) or source word (backward) chooses one counterpart, or none",
+    )
+
+
+def add_shards(parser: argparse.ArgumentParser) -> None:
+    """Add the options of work in parts."""
+    group = parser.add_argument_group("work in parts, on any number of machines")
+    group.add_argument(
+        "--shard", metavar="I/N", help="the I-th of N parts of the text; or, with --shards, of the files"
+    )
+    group.add_argument(
+        "--shards",
+        nargs="+",
+        metavar="GLOB",
+        help="files to align, each by itself: one pattern of joint files, or one for each side",
+    )
+    group.add_argument(
+        "--out", metavar="DIR", help="where the links of --shards go, a file and a manifest each"
+    )
+    group.add_argument("--resume", action="store_true", help="pass over shards that are done")
+
+
+def decoding_of(args: argparse.Namespace) -> Any:
+    """Turn the options into a decoding."""
+    from bitweft.posterior import COMPLETE, LONGEST, PRECISE, Decoding
+
+    threshold = PRECISE if args.precision else COMPLETE if args.recall else args.threshold
+    longest = LONGEST if args.max_length is None else args.max_length
+    return Decoding(threshold, args.heuristic, args.direction, args.null, longest)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Align."""
+    check(args)
+    if args.shards is not None:
+        run_shards(args)
+        return
+    inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ())]
+    for path in (args.output, args.scores):
+        refuse_input_as_output(path, inputs)
+    if args.save_model is not None:
+        from bitweft.models import check_free
+
+        check_free(args.save_model, force=args.force)
+    aligner = load_model(args)
+    bitext = open_text(args, aligner)
+    text = tagged(bitext, args.tags)
+    with ExitStack() as stack:
+        stream = stack.enter_context(open_output(args.output, force=args.force))
+        scores = stack.enter_context(open_output(args.scores, force=args.force)) if args.scores else None
+        meter = stack.enter_context(Meter(quiet=args.quiet))
+        if aligner is None:
+            aligner = learned(args, text, meter)
+        else:
+            tell_compiling(aligner.about.recipe, meter, args.quiet)
+        summary = write(args, aligner, text, (stream, scores), meter, name=bitext.names[0])
+    if not args.quiet:
+        report_oddities(bitext)
+    say(args, str(summary))
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuse options that do not go together."""
+    if (args.source is None) == (args.shards is None):
+        raise UsageError("give the text: SOURCE [TARGET], or --shards")
+    if args.null and args.to not in ("jsonl", "scored"):
+        raise UsageError("--null needs a format that holds it: --to jsonl or --to scored")
+    if args.model is not None:
+        refuse_learning(args, "with --model, nothing is learned")
+        if args.save_model is not None:
+            raise UsageError("--save-model keeps a model that was learned; --model is kept already")
+    elif args.shard is not None or args.shards is not None:
+        raise UsageError("parts need one model for all: train it first, and give --model")
+    if args.scores is not None and (args.scores == "-" or args.scores == args.output):
+        raise UsageError("--scores needs a file of its own")
+    if args.shard is not None and args.known_links is not None:
+        raise UsageError("--known-links are of the whole text, not of a part")
+    if (args.out is None) != (args.shards is None):
+        raise UsageError("--shards and --out go together")
+    if args.shards is not None:
+        alone = ("output", "scores", "known_links", "tags")
+        given = [name.replace("_", "-") for name in alone if getattr(args, name) is not None]
+        if given:
+            raise UsageError(f"--{given[0]} is for a single text, not for --shards")
+
+
+def refuse_input_as_output(output: str | None, inputs: Iterable[str | None]) -> None:
+    """Refuse to write over what is read, --force or not."""
+    if output is None or output == "-":
+        return
+    place = os.path.realpath(output)
+    for path in inputs:
+        if path is not None and path != "-" and os.path.realpath(path) == place:
+            raise UsageError(f"{output} is an input: it would be lost; write to another file")
+
+
+def load_model(args: argparse.Namespace) -> Any:
+    """Load the model that is asked for, if any."""
+    if args.model is None:
+        return None
+    from bitweft.aligner import Aligner
+
+    aligner = Aligner.load(args.model, threads=args.threads, device=args.device)
+    if args.tags is not None and not takes_tags(aligner):
+        raise UsageError("--tags: this model has learned without tags of files")
+    return aligner
+
+
+def takes_tags(aligner: Any) -> bool:
+    """Tell whether a model has learned with tags that come with the text."""
+    features = getattr(aligner.recipe.config, "features", None)
+    return features is not None and "inline" in (features.source.tags, features.target.tags)
+
+
+def open_text(args: argparse.Namespace, aligner: Any) -> Bitext:
+    """Open the text, cut as asked or as the model's training text was."""
+    if args.tokenize is None:
+        args.tokenize = "space" if aligner is None else aligner.about.tokenize
+    return bitext_of(args, strict=args.strict)
+
+
+def learned(args: argparse.Namespace, text: Bitext | TaggedText, meter: Meter) -> Any:
+    """Learn a model from the text; one without a word on both sides anywhere needs none."""
+    aligner = new_aligner(args)
+    try:
+        learn(aligner, text, args, meter)
+    except NothingToLearnError as error:
+        meter.say(str(error))
+        return None
+    if args.save_model is not None:
+        languages = None if args.languages is None else tuple(args.languages)
+        aligner.save(args.save_model, force=args.force, languages=languages)
+    return aligner
+
+
+def write(
+    args: argparse.Namespace,
+    aligner: Any,
+    text: Bitext | TaggedText,
+    streams: tuple[TextIO, TextIO | None],
+    meter: Meter,
+    *,
+    name: str,
+) -> Any:
+    """Write the links of the text, or of its part, and return the summary."""
+    from bitweft.aligning import KnownLinks, Summary, Wanted, write_links
+
+    wanted = Wanted(args.to, decoding_of(args), args.strict)
+    pairs: Iterable[SentencePair] = text
+    total = 0 if aligner is None else aligner.about.training.get("pairs", 0) if args.model is None else 0
+    if args.shard is not None:
+        from bitweft.sharding import parse_shard, shard_of
+
+        pairs = shard_of(text, *parse_shard(args.shard))
+    known = None if args.known_links is None else KnownLinks(args.known_links)
+    steps: Iterator[Summary] = write_links(
+        aligner, pairs, streams[0], wanted, scores=streams[1], known=known, name=name
+    )
+    summary = Summary()
+    for summary in steps:
+        if not summary.pairs % 64:
+            meter.show(Progress(summary.pairs, total, "aligning"))
+    return summary
+
+
+def run_shards(args: argparse.Namespace) -> None:
+    """Align files, each by itself."""
+    from bitweft.aligning import Summary, Wanted
+    from bitweft.sharding import Shards, align_shards, find_shards, parse_shard
+
+    aligner = load_model(args)
+    args.tokenize = args.tokenize or aligner.about.tokenize
+    files = find_shards(args.shards, args.out, args.to)
+    if args.shard is not None:
+        part, parts = parse_shard(args.shard)
+        files = files[part - 1 :: parts]
+    reading = {"tokenize": args.tokenize, "format": args.format, "languages": args.languages}
+    wanted = Wanted(args.to, decoding_of(args), args.strict)
+    job = Shards(args.model, reading, wanted, resume=args.resume, force=args.force)
+    total = Summary()
+    with Meter(quiet=args.quiet) as meter:
+        tell_compiling(aligner.about.recipe, meter, args.quiet)
+        for number, (shard, summary) in enumerate(align_shards(aligner, files, job), 1):
+            done = f"{number:,} of {len(files):,}"
+            said = "done before" if summary is None else str(summary)
+            if not args.quiet:
+                meter.say(f"{done}: {shard.output.name}: {said}")
+            total += summary or Summary()
+    say(args, f"all {len(files):,} shards done; now aligned: {total}")

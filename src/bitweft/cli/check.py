@@ -1,0 +1,57 @@
+"""`bitweft check`: faults in text and links, before they break something."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from bitweft.checking import LONG, check
+from bitweft.cli.options import add_dialect
+from bitweft.output import open_output
+from bitweft.tokenization import TOKENIZERS
+
+DESCRIPTION = (
+    "Look for faults in text and links before they break something: line counts, encoding, empty and very\n"
+    "long lines, odd spaces, links out of range or given twice. Exits with 1 if anything would break a tool."
+)
+EXAMPLES = """\
+  bitweft check en.txt fr.txt
+  bitweft check en.txt.gz fr.txt.gz links.txt
+  bitweft check en.txt fr.txt gold.talp --dialect talp --json"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the verb."""
+    parser.add_argument("source", metavar="SOURCE", help="the source text")
+    parser.add_argument("target", metavar="TARGET", help="the target text")
+    parser.add_argument("links", metavar="LINKS", nargs="?", help="links between them")
+    add_dialect(parser, "--dialect")
+    parser.add_argument(
+        "--tokenize", choices=tuple(TOKENIZERS), default="space", help="how words are counted (space)"
+    )
+    parser.add_argument(
+        "--long",
+        type=int,
+        default=LONG,
+        metavar="N",
+        help=f"words from which on a line is very long ({LONG})",
+    )
+    parser.add_argument("--strict", action="store_true", help="exit with 1 on anything found at all")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, and print what was found."""
+    report = check(
+        args.source,
+        args.target,
+        args.links,
+        dialect=args.dialect,
+        one_based=args.one_based,
+        tokenize=args.tokenize,
+        long=args.long,
+    )
+    text = json.dumps(report.as_json(), ensure_ascii=False) if args.json else str(report)
+    with open_output(None) as stream:
+        stream.write(text + "\n")
+    return int(report.breaks or (args.strict and bool(report.findings)))

@@ -1,0 +1,48 @@
+"""Text with its links, as `lexicon` and `phrases` take them on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from bitweft.alignment import Alignment
+from bitweft.cli.options import add_dialect, add_text, bitext_of
+from bitweft.dialects import read_entries
+from bitweft.errors import UsageError
+from bitweft.lines import LineFile
+from bitweft.text import Bitext
+
+
+class LinkFile:
+    """Walk the links of a text, as often as wanted."""
+
+    def __init__(self, path: str, text: Bitext, *, dialect: str | None, one_based: bool | None) -> None:
+        self._file = LineFile(path)
+        self._text = text
+        self._dialect = dialect
+        self._one_based = one_based
+
+    @property
+    def name(self) -> str:
+        """Name the file, as messages do."""
+        return self._file.name
+
+    def __iter__(self) -> Iterator[Alignment]:
+        for entry in read_entries(self._file, self._dialect, self._one_based, text=self._text):
+            yield entry.alignment
+
+
+def add_text_and_links(parser: argparse.ArgumentParser) -> None:
+    """Add SOURCE, TARGET, LINKS, how to read them, and --lower."""
+    add_text(parser)
+    parser.add_argument("links", metavar="LINKS", help="the links of the text; `-` is standard input")
+    add_dialect(parser)
+    parser.add_argument("--lower", action="store_true", help="lower-case the words")
+
+
+def text_and_links(args: argparse.Namespace) -> tuple[Bitext, LinkFile]:
+    """Open what the arguments name."""
+    if args.links == "-" and "-" in (args.source, args.target):
+        raise UsageError("standard input cannot be both text and links")
+    text = bitext_of(args)
+    return text, LinkFile(args.links, text, dialect=args.dialect, one_based=args.one_based)

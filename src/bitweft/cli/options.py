@@ -1,0 +1,108 @@
+"""Arguments that several verbs share, so that they are spelt and explained once."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from bitweft.dialects import DIALECTS
+from bitweft.errors import UsageError
+from bitweft.joint import FORMATS
+from bitweft.text import Bitext
+from bitweft.tokenization import TOKENIZERS
+
+
+def add_text(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """Add SOURCE and TARGET as arguments, and how to read them; `bitext_of` makes a bitext of them."""
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        nargs="?" if optional else None,
+        help="the source text, or a joint file; `-` is standard input",
+    )
+    parser.add_argument("target", metavar="TARGET", nargs="?", help="the target text; none for a joint file")
+    add_reading(parser)
+
+
+def add_text_options(parser: argparse.ArgumentParser, why: str) -> None:
+    """Add --source and --target, and how to read them; `optional_bitext_of` makes a bitext of them."""
+    parser.add_argument("--source", metavar="FILE", help=f"the source text, or a joint file: {why}")
+    parser.add_argument("--target", metavar="FILE", help="the target text")
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how text is read: --tokenize, --format, --languages."""
+    parser.add_argument(
+        "--tokenize",
+        choices=tuple(TOKENIZERS),
+        default="space",
+        help="cut lines at spaces (the default), at Unicode word boundaries, or into characters",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("auto", *FORMATS),
+        default="auto",
+        help="format of a joint file: `src ||| tgt`, columns 1 and 2, JSON lines (default: told by content)",
+    )
+    parser.add_argument(
+        "--languages",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="the two languages to take from JSON lines with `translation` objects",
+    )
+
+
+def bitext_of(args: argparse.Namespace, *, strict: bool = True) -> Bitext:
+    """Make the bitext that the arguments of `add_text` or `add_text_options` name."""
+    return Bitext(
+        args.source,
+        args.target,
+        tokenize=args.tokenize,
+        format=args.format,
+        languages=args.languages,
+        strict=strict,
+    )
+
+
+def optional_bitext_of(args: argparse.Namespace) -> Bitext | None:
+    """Make the bitext that the arguments of `add_text_options` name, if they do."""
+    if args.source is None and args.target is not None:
+        raise UsageError("--target without --source")
+    return None if args.source is None else bitext_of(args)
+
+
+def report_oddities(bitext: Bitext) -> None:
+    """Tell on standard error what the last walk put right, if anything."""
+    if bitext.oddities:
+        sys.stderr.write(f"bitweft: {' and '.join(bitext.names)}: {bitext.oddities}\n")
+
+
+def add_dialect(parser: argparse.ArgumentParser, option: str = "--from", what: str = "the links") -> None:
+    """Add the option that names a format of links, and --one-based."""
+    parser.add_argument(
+        option,
+        dest="dialect",
+        choices=tuple(DIALECTS),
+        metavar="FORMAT",
+        help=f"format of {what}: {', '.join(DIALECTS)} (default: told by content, where that is certain)",
+    )
+    parser.add_argument(
+        "--one-based",
+        action="store_true",
+        default=None,
+        help=f"indices of {what} begin at 1 (those of talp, naacl and giza do anyway)",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, what: str = "the result") -> None:
+    """Add -o/--output and --force."""
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help=f"write {what} to FILE, whole or not at all (default: stdout)"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite FILE if it exists")
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add -q/--quiet."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")

@@ -1,0 +1,249 @@
+"""Lines of UTF-8 files: plain, gzip, xz or zstd, told apart by content; walked as often as wanted."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+import weakref
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from bitweft.errors import InputError
+
+BLOCK = 1 << 17  # bytes read at a time
+# White space that is neither space nor tab, and the zero-width characters that pass for it.
+ODD_SPACES = (
+    "\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
+    + "".join(map(chr, range(0x2000, 0x200C)))
+)
+ODD_SPACE = re.compile(f"[{ODD_SPACES}]")
+
+
+@dataclass(slots=True)
+class Oddities:
+    """Count what was put right or passed over in one walk: lines for each kind."""
+
+    crlf: int = 0
+    byte_order_marks: int = 0
+    odd_spaces: int = 0
+    repeated_spaces: int = 0
+    line_breaks: int = 0
+    damaged: int = 0
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, field.name) for field in fields(self))
+
+    def __str__(self) -> str:
+        counts = [(getattr(self, name), text) for name, text in _ODDITY_TEXTS.items()]
+        return "; ".join(f"{count:,} {text}" for count, text in counts if count)
+
+
+_ODDITY_TEXTS = {
+    "crlf": "lines ending in CR LF (the CR was dropped)",
+    "byte_order_marks": "byte order marks (dropped)",
+    "odd_spaces": "lines with no-break or other odd spaces (kept inside words)",
+    "repeated_spaces": "lines with repeated spaces (taken as one)",
+    "line_breaks": "texts with a line break inside (taken as a space)",
+    "damaged": "lines that cannot be read (taken as empty)",
+}
+
+
+class LineFile:
+    """Give the lines of a file, without their ends; only a line feed ends a line.
+
+    `-` is standard input. What cannot be read twice (standard input, a pipe) is first copied to a
+    temporary file. Unless `strict`, a line that is not UTF-8 is counted and given as an empty one.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, strict: bool = True) -> None:
+        self.name = os.fspath(path)
+        self.strict = strict
+        self._spooled: str | None = None
+
+    def lines(self, oddities: Oddities | None = None) -> Iterator[str]:
+        """Walk the lines from the first, adding to `oddities` on the way."""
+        oddities = Oddities() if oddities is None else oddities
+        number = 1
+        for block in self._blocks():
+            text = self._decode(block, number, oddities)
+            if number == 1 and text.startswith("\ufeff"):
+                oddities.byte_order_marks += 1
+                text = text[1:]
+            ended = block.endswith(b"\n")
+            lines = text.split("\n")
+            if ended:
+                lines.pop()
+            if "\r" in text:
+                lines = [self._strip_return(line, oddities) for line in lines]
+            _count_spaces(text, lines, oddities)
+            number += len(lines)
+            yield from lines
+
+    def raw_lines(self) -> Iterator[bytes]:
+        """Walk the lines as they are in the file, whether they are text or not, without their line feeds."""
+        for block in self._blocks():
+            lines = block.split(b"\n")
+            yield from lines[:-1] if block.endswith(b"\n") else lines
+
+    @staticmethod
+    def _strip_return(line: str, oddities: Oddities) -> str:
+        if not line.endswith("\r"):
+            return line
+        oddities.crlf += 1
+        return line[:-1]
+
+    def _decode(self, block: bytes, number: int, oddities: Oddities) -> str:
+        try:
+            return block.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if not self.strict:
+                return _decoded_lines(block, oddities)
+            before = block[: error.start]
+            column = error.start - (before.rfind(b"\n") + 1) + 1
+            line = number + before.count(b"\n")
+            hint = "convert the file to UTF-8, e.g. with iconv"
+            if block[:2] in (b"\xff\xfe", b"\xfe\xff") and number == 1:
+                hint = "it looks like UTF-16: iconv -f UTF-16 -t UTF-8"
+            message = f"not UTF-8 at byte {column} of the line (0x{block[error.start]:02x}); {hint}"
+            raise InputError(message, file=self.name, line=line) from error
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Yield runs of whole lines."""
+        line = 1
+        with self._open() as raw:
+            try:
+                with _decompressed(raw) as stream:
+                    while block := stream.read(BLOCK):
+                        block += stream.readline()
+                        yield block
+                        line += block.count(b"\n")
+            except EOFError as error:
+                message = "the compressed file is cut short; fetch or make it again"
+                raise InputError(message, file=self.name, line=line) from error
+            except (OSError, zlib.error, lzma.LZMAError, DamagedError) as error:
+                raise InputError(f"cannot be read: {error}", file=self.name, line=line) from error
+
+    def _open(self) -> BinaryIO:
+        try:
+            if self._spooled is None and self._must_spool():
+                self._spool()
+            return open(self._spooled or self.name, "rb")
+        except IsADirectoryError as error:
+            raise InputError("is a directory; give a file", file=self.name) from error
+        except FileNotFoundError as error:
+            raise InputError("no such file", file=self.name) from error
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", file=self.name) from error
+
+    def _must_spool(self) -> bool:
+        if self.name == "-":
+            return True
+        mode = os.stat(self.name).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(self.name)
+        return not stat.S_ISREG(mode)
+
+    def _spool(self) -> None:
+        descriptor, path = tempfile.mkstemp(prefix="bitweft-")
+        weakref.finalize(self, _remove, path)
+        with os.fdopen(descriptor, "wb") as copy:
+            if self.name == "-":
+                shutil.copyfileobj(sys.stdin.buffer, copy)
+            else:
+                with open(self.name, "rb") as pipe:
+                    shutil.copyfileobj(pipe, copy)
+        self._spooled = path
+
+
+def _decoded_lines(block: bytes, oddities: Oddities) -> str:
+    """Decode line by line, and leave those empty that cannot be."""
+    lines = []
+    for line in block.split(b"\n"):
+        try:
+            lines.append(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            oddities.damaged += 1
+            lines.append("")
+    return "\n".join(lines)
+
+
+def _remove(path: str) -> None:
+    Path(path).unlink(missing_ok=True)
+
+
+def _count_spaces(text: str, lines: list[str], oddities: Oddities) -> None:
+    # Whole blocks are looked through first: most have nothing to count.
+    if any(space in text for space in ODD_SPACES):
+        oddities.odd_spaces += sum(1 for line in lines if ODD_SPACE.search(line))
+    if "  " in text:
+        oddities.repeated_spaces += sum(1 for line in lines if "  " in line)
+
+
+class DamagedError(Exception):
+    """Report compressed bytes that do not decompress."""
+
+
+def _decompressed(raw: BinaryIO) -> BinaryIO:
+    magic = raw.read(6)
+    raw.seek(0)
+    if magic.startswith(b"\x1f\x8b"):
+        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+    if magic == b"\xfd7zXZ\x00":
+        return cast(BinaryIO, lzma.LZMAFile(raw))
+    if magic.startswith(b"\x28\xb5\x2f\xfd"):
+        return cast(BinaryIO, io.BufferedReader(_ZstdFile(raw), BLOCK))
+    return raw
+
+
+class _ZstdFile(io.RawIOBase):
+    """Read zstd frames; unlike the package's own reader, notice a frame that is cut short."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        import zstandard
+
+        self._raw = raw
+        self._error = zstandard.ZstdError
+        self._start = zstandard.ZstdDecompressor().decompressobj
+        self._frame = self._start()
+        self._ready = b""
+        self._inside = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast(bytearray, buffer))
+        while not self._ready:
+            if not self._fill():
+                return 0
+        size = min(len(view), len(self._ready))
+        view[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def _fill(self) -> bool:
+        data = self._frame.unused_data if self._frame.eof else b""
+        if self._frame.eof:
+            self._frame = self._start()
+            self._inside = False
+        data = data or self._raw.read(BLOCK)
+        if not data:
+            if self._inside:
+                raise EOFError
+            return False
+        self._inside = True
+        try:
+            self._ready = self._frame.decompress(data)
+        except self._error as error:
+            raise DamagedError(str(error)) from error
+        return True

@@ -1,0 +1,198 @@
+"""The directory of a kept model: what `model.json` says, files that are checked before they are believed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
+
+import bitweft
+from bitweft.errors import InputError, ModelError
+
+FORMAT = 1  # of the directory; a change that older ones cannot be read by makes it one more
+
+
+@dataclass(frozen=True)
+class About:
+    """Hold all that `model.json` says of a model."""
+
+    recipe: str
+    config: dict[str, Any]
+    seed: int
+    bitweft: str = bitweft.__version__
+    tokenize: str = "space"  # how the text was cut that it learned from
+    languages: tuple[str, str] | None = None
+    note: str | None = None  # where it comes from, and what may be done with it
+    training: dict[str, Any] = field(default_factory=dict)
+
+
+def read_about(directory: Path) -> About:
+    """Read and check `model.json`."""
+    if not directory.is_dir():
+        raise ModelError(f"{directory}: there is no such model directory; `bitweft train -o DIR` makes one")
+    path = directory / "model.json"
+    try:
+        value = json.loads(_checked(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+    except RecursionError:
+        raise ModelError(f"{path}: this is no bitweft model: nested too deep") from None
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: this is no bitweft model: {error}") from error
+    if not isinstance(value, dict) or "format" not in value:
+        raise ModelError(f"{path}: this is no bitweft model: it names no format")
+    made_by = value.get("bitweft")
+    if value["format"] != FORMAT:
+        raise ModelError(
+            f"{directory}: a model of format {value['format']!r}, made by bitweft {made_by}; this bitweft, "
+            f"{bitweft.__version__}, reads format {FORMAT}: use that bitweft, or train again"
+        )
+    try:
+        return _about(value)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{path}: this is no bitweft model: {error}") from error
+
+
+def _about(value: Mapping[str, Any]) -> About:
+    kinds = {"recipe": str, "config": dict, "seed": int, "bitweft": str, "tokenize": str, "training": dict}
+    for key, kind in kinds.items():
+        if type(value.get(key)) is not kind:
+            raise ValueError(f"{key!r} must be there, and a JSON {kind.__name__}")
+    if value["seed"] < 0:
+        raise ValueError("'seed' is below 0")
+    languages, note = value.get("languages"), value.get("note")
+    if languages is not None:
+        if not isinstance(languages, list) or len(languages) != 2:
+            raise ValueError("'languages' must be two")
+        languages = (str(languages[0]), str(languages[1]))
+    if note is not None and not isinstance(note, str):
+        raise ValueError("'note' must be a text")
+    return About(**{key: value[key] for key in kinds}, languages=languages, note=note)
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no number")
+
+
+def _checked(path: Path) -> Path:
+    # A pipe or a device in place of a file would be waited for, or read without end.
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path.name}")
+    return path
+
+
+def check_files(directory: Path, *names: str) -> None:
+    """Refuse a directory in which a file is missing, or is something else than a file."""
+    for name in names:
+        if not (directory / name).is_file():
+            raise ModelError(f"{directory}: {name} is missing, or no file: the model is not whole")
+
+
+def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Read arrays, all of finite numbers."""
+    try:
+        arrays: dict[str, npt.NDArray[Any]] = load_file(_checked(path))
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise ModelError(f"{path}: cannot be read: {error}") from error
+    for name, array in arrays.items():
+        if array.dtype.kind not in "if" or not np.isfinite(array).all():
+            raise ModelError(f"{path}: {name} holds what is no number")
+    return arrays
+
+
+class Arrays:
+    """Hand out arrays by name, each checked for its type, its shape and its range."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._arrays = read_arrays(path)
+
+    def take(
+        self,
+        name: str,
+        kind: type[np.generic],
+        shape: tuple[int | None, ...],
+        *,
+        low: float = -math.inf,
+        high: float = math.inf,
+    ) -> npt.NDArray[Any]:
+        """Return an array of this type and shape (None: any size) whose numbers are from low to high."""
+        array = self._arrays.get(name)
+        if array is None:
+            raise self.fault(name, "is missing")
+        fits = len(array.shape) == len(shape) and all(
+            wanted in (None, size) for size, wanted in zip(array.shape, shape, strict=True)
+        )
+        if array.dtype != kind or not fits:
+            raise self.fault(name, f"is {array.dtype} {list(array.shape)}, not {kind.__name__} {list(shape)}")
+        if array.size and not (low <= array.min() and array.max() <= high):
+            raise self.fault(name, f"has numbers outside {low:g} to {high:g}")
+        return np.ascontiguousarray(array)
+
+    def fault(self, name: str, what: str) -> ModelError:
+        """Make the error that says what is wrong with an array."""
+        return ModelError(f"{self._path}: the model is damaged: {name} {what}")
+
+
+def write_model(
+    directory: str | os.PathLike[str], about: About, save: Callable[[Path], None], *, force: bool = False
+) -> None:
+    """Write a model's files and `model.json` into a directory, which appears whole or not at all."""
+    target = Path(os.path.realpath(directory))
+    check_free(directory, force=force)
+    partial = _beside(directory)
+    try:
+        save(partial)
+        value = {"format": FORMAT, **vars(about)}
+        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        (partial / "model.json").write_text(text, encoding="utf-8", newline="\n")
+        for file in partial.iterdir():
+            file.chmod(0o644)
+        partial.chmod(0o755)
+        _replace(partial, target)
+    except (OSError, SafetensorError) as error:  # safetensors reports a full disk in its own way
+        raise InputError(f"cannot be written: {error}", file=str(directory)) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _beside(directory: str | os.PathLike[str]) -> Path:
+    """Make a directory to write in, beside that of the model."""
+    target = Path(os.path.realpath(directory))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise InputError(f"cannot write here: {error.strerror}", file=str(directory)) from error
+
+
+def check_free(directory: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Refuse a place that cannot be written, or is taken; with `force`, only if by something else."""
+    path = Path(directory)
+    if not path.exists() and not path.is_symlink():
+        _beside(directory).rmdir()  # said before the work, not after it
+        return
+    if not force:
+        raise InputError("exists already; give --force to overwrite it", file=str(path))
+    if not path.is_dir() or (any(path.iterdir()) and not (path / "model.json").is_file()):
+        raise InputError("is no model, so it is not overwritten", file=str(path))
+
+
+def _replace(partial: Path, target: Path) -> None:
+    """Put the new directory in the place of the old one, which is there until then."""
+    if not target.exists():
+        partial.rename(target)
+        return
+    old = partial.with_name(partial.name + ".old")
+    target.rename(old)
+    partial.rename(target)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,106 @@
+// The stage: an element that shows one pair, and lights words and their partners as one points at them, taps
+// them, or walks along them with the arrow keys. Any page can have one.
+"use strict";
+globalThis.bitweft = globalThis.bitweft || {};
+
+bitweft.Stage = class {
+  #held = null;
+  #width = 0;
+
+  // `lit` is called with what is lit: {side, at}, {mark: {s, t}} or null.
+  constructor(root, { lit = () => {} } = {}) {
+    this.root = root;
+    this.lit = lit;
+    this.pair = null;
+    root.addEventListener("pointerover", (event) => {
+      if (event.pointerType === "mouse") this.light(this.#seed(event.target) ?? this.#held);
+    });
+    root.addEventListener("pointerleave", () => this.light(this.#held));
+    root.addEventListener("focusin", (event) => this.#seed(event.target) && this.light(this.#seed(event.target)));
+    root.addEventListener("focusout", () => this.light(this.#held));
+    root.addEventListener("click", (event) => this.#click(event));
+    root.addEventListener("keydown", (event) => this.#key(event));
+    new ResizeObserver(() => Math.abs(root.clientWidth - this.#width) >= 1 && this.#draw()).observe(root);
+  }
+
+  // Draw a pair; `marks` is what bitweft.shown gives. The same pair again keeps the word that is held.
+  show(pair, marks, { matrix = false, keep = false } = {}) {
+    Object.assign(this, { pair, marks, matrix });
+    if (!keep) this.#held = null;
+    this.#draw();
+  }
+
+  // Say something instead of drawing a pair.
+  say(text) {
+    this.pair = null;
+    this.root.replaceChildren(bitweft.make("p", { class: "empty" }, text));
+  }
+
+  release() {
+    this.#held = null;
+    this.light(null);
+  }
+
+  light(seed) {
+    if (!this.pair) return;
+    bitweft.light(this.root, this.marks, seed);
+    this.lit(seed);
+  }
+
+  focus() {
+    this.root.querySelector(".word[tabindex='0']")?.focus();
+  }
+
+  #draw() {
+    this.#width = this.root.clientWidth;
+    if (!this.pair) return;
+    (this.matrix ? bitweft.drawMatrix : bitweft.drawLinks)(this.root, this.pair, this.marks);
+    this.light(this.#held);
+  }
+
+  #seed(target) {
+    const { side, at, s, t } = target.closest?.(".word, [data-s]")?.dataset ?? {};
+    return side ? { side, at: Number(at) } : s ? { mark: { s: Number(s), t: Number(t) } } : null;
+  }
+
+  #click(event) {
+    const now = this.#seed(event.target);
+    const same = JSON.stringify(now) === JSON.stringify(this.#held);
+    this.#held = same ? null : now;
+    this.light(this.#held);
+  }
+
+  // Arrow keys go along the words the way they run, and across to the first partner.
+  #key(event) {
+    const word = event.target.closest(".word");
+    if (!word) return;
+    // Words of the matrix are not buttons by nature: Enter and space hold them as a click does.
+    if ((event.key === "Enter" || event.key === " ") && word.localName === "text") {
+      event.preventDefault();
+      word.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    }
+    if (!event.key.startsWith("Arrow")) return;
+    event.preventDefault();
+    const { side } = word.dataset;
+    const at = Number(word.dataset.at);
+    const step = this.#step(event.key, side);
+    const [here, there, other] = side === "source" ? ["s", "t", "target"] : ["t", "s", "source"];
+    const partner = this.marks.find((mark) => mark[here] === at)?.[there];
+    this.#move(word, step ? side : other, step ? at + step : partner);
+  }
+
+  #step(key, side) {
+    const columns = this.root.querySelector(".columns");
+    if (this.matrix ? side === "source" : columns) return { ArrowUp: -1, ArrowDown: 1 }[key] ?? 0;
+    const back = !this.matrix && bitweft.direction(this.pair[side].words) === "rtl" ? -1 : 1;
+    return back * ({ ArrowLeft: -1, ArrowRight: 1 }[key] ?? 0);
+  }
+
+  #move(word, side, at) {
+    const next = this.root.querySelector(`.word[data-side=${side}][data-at="${at}"]`);
+    if (!next) return;
+    word.setAttribute("tabindex", -1);
+    next.setAttribute("tabindex", 0);
+    next.focus();
+  }
+};

@@ -1,0 +1,259 @@
+// The page: what is chosen, and what the controls and keys do about it.
+"use strict";
+globalThis.bitweft = globalThis.bitweft || {};
+
+bitweft.ROW = 66; // pixels a row of the list
+
+bitweft.Page = class {
+  constructor(data) {
+    this.corpus = new bitweft.Corpus(data);
+    const { about, scored, graded } = this.corpus;
+    this.state = { k: null, matrix: false, threshold: about.threshold, gold: about.gold };
+    this.at = (id) => document.getElementById(id);
+    const has = { gold: about.gold, probability: scored, score: scored || graded };
+    for (const element of document.querySelectorAll("[data-needs]")) {
+      if (!has[element.dataset.needs]) element.remove();
+    }
+    for (const element of document.querySelectorAll(".score-name")) {
+      element.textContent = graded ? "Score" : "Mean probability";
+    }
+    this.stage = new bitweft.Stage(this.at("stage"), {
+      lit: (seed) => bitweft.fillReadout(this.at("readout"), this.stage.pair, this.stage.marks, seed),
+    });
+    this.list = new bitweft.VirtualList(this.at("list"), {
+      height: bitweft.ROW,
+      fill: (row, k) => this.fillRow(row, k),
+      choose: (k) => this.choose(k, { leave: true }),
+    });
+    this.listen();
+    this.measure();
+    const asked = Number.parseInt(location.hash.slice(1), 10) - about.first;
+    this.find(asked >= 0 && asked < this.corpus.size ? asked : 0);
+  }
+
+  // A control that the page may lack (no gold, no probabilities): then a silent stand-in.
+  control(id) {
+    return this.at(id) || { value: { score: "100", against: "any" }[id], addEventListener() {}, hidden: true };
+  }
+
+  listen() {
+    const on = (id, type, act) => this.control(id).addEventListener(type, act);
+    for (const id of ["search", "score", "unaligned", "against", "order"]) on(id, "input", () => this.soon("find"));
+    on("reset", "click", () => this.reset());
+    on("previous", "click", () => this.choose(this.list.after(-1)));
+    on("next", "click", () => this.choose(this.list.after(1)));
+    on("place", "change", () => this.go(Number(this.at("place").value)));
+    on("as-links", "click", () => this.turn(false));
+    on("as-matrix", "click", () => this.turn(true));
+    on("threshold", "input", () => this.setThreshold(Number(this.at("threshold").value)));
+    on("gold", "change", () => this.setGold(this.at("gold").checked));
+    on("theme", "click", bitweft.turnTheme);
+    on("ask", "click", () => this.at("help").showModal());
+    on("browse-open", "click", () => this.browse(true));
+    on("close", "click", () => this.browse(false));
+    document.addEventListener("keydown", (event) => this.key(event));
+    addEventListener("hashchange", () => this.go(Number.parseInt(location.hash.slice(1), 10)));
+    matchMedia("(max-width: 60rem)").addEventListener("change", () => this.browse(false));
+    this.control("threshold").value = this.state.threshold;
+  }
+
+  // Many events in one frame (a slider being dragged) are one piece of work.
+  soon(name) {
+    if (this.waiting === name) return;
+    this.waiting = name;
+    requestAnimationFrame(() => {
+      this.waiting = null;
+      this[name]();
+    });
+  }
+
+  measure() {
+    this.corpus.measure(this.state.threshold);
+    const totals = this.corpus.totals;
+    const items = [["Pairs", this.corpus.size.toLocaleString("en")], ["Links", totals.made.toLocaleString("en")]];
+    bitweft.fillNumbers(this.at("totals"), items.concat(this.rateItems(totals)));
+    if (this.at("threshold-value")) this.at("threshold-value").textContent = this.state.threshold.toFixed(2);
+  }
+
+  rateItems(counts) {
+    if (!this.corpus.about.gold) return [];
+    const { precision, recall, aer } = bitweft.rates(counts);
+    const shown = (rate) => (rate === null ? "–" : `${(100 * rate).toFixed(1)} %`);
+    return [["Precision", shown(precision)], ["Recall", shown(recall)], ["AER", shown(aer)]];
+  }
+
+  find(wanted = this.state.k) {
+    const question = {
+      query: this.at("search").value.trim(),
+      score: this.scoreLimit(),
+      unaligned: Number(this.at("unaligned").value) || 0,
+      against: this.control("against").value,
+      order: this.at("order").value,
+    };
+    this.query = question.query.normalize("NFC").toLowerCase();
+    const found = this.corpus.select(question);
+    if (this.at("score-value")) this.at("score-value").textContent = this.corpus.written(question.score === Infinity ? this.corpus.scale()[1] : question.score);
+    const filters = (question.score < Infinity) + (question.unaligned > 0) + (question.against !== "any");
+    this.at("active").textContent = filters ? `(${filters})` : "";
+    const all = found.length === this.corpus.size;
+    const count = found.length.toLocaleString("en");
+    this.at("found").textContent = all ? "" : `${count} of ${this.corpus.size.toLocaleString("en")} pairs`;
+    const chosen = found.includes(wanted) ? wanted : found[0] ?? -1;
+    this.list.show(found, chosen);
+    this.choose(chosen);
+  }
+
+  // The score where the slider stands; at its right end it lets everything through.
+  scoreLimit() {
+    const share = Number(this.control("score").value) / 100;
+    const [least, most] = this.corpus.scale();
+    return share < 1 ? least + share * (most - least) : Infinity;
+  }
+
+  reset() {
+    this.at("search").value = "";
+    this.control("score").value = 100;
+    this.at("unaligned").value = 0;
+    this.control("against").value = "any";
+    this.at("order").value = "file";
+    this.find();
+  }
+
+  // -1 is no pair: the filter leaves none.
+  choose(k, { leave = false } = {}) {
+    if (k !== -1 && !(k >= 0 && k < this.corpus.size)) k = this.state.k;
+    const moved = k !== this.state.k;
+    this.state.k = k;
+    this.list.mark(k);
+    if (leave) this.browse(false);
+    if (!moved) return;
+    this.paint({ keep: false });
+    this.speak();
+  }
+
+  go(number) {
+    const k = number - this.corpus.about.first;
+    if (k >= 0 && k < this.corpus.size) this.choose(k);
+    this.speak();
+  }
+
+  speak() {
+    const { k } = this.state;
+    const first = this.corpus.about.first;
+    this.at("place").min = first;
+    this.at("place").max = first + this.corpus.size - 1;
+    this.at("place").value = k < 0 ? "" : k + first;
+    this.at("of").textContent = `of ${(first + this.corpus.size - 1).toLocaleString("en")}`;
+    if (k < 0) {
+      this.at("spoken").textContent = "No pair";
+      return;
+    }
+    const [source, target] = this.corpus.texts(k);
+    this.at("spoken").textContent = `Pair ${k + first}: ${source} – ${target}`;
+    try {
+      history.replaceState(null, "", `#${k + first}`);
+    } catch {
+      // Some browsers do not let a file change its address; the page works without.
+    }
+  }
+
+  paint({ keep = true } = {}) {
+    const { k, matrix, threshold, gold } = this.state;
+    if (k < 0) {
+      this.stage.say(this.corpus.size ? "No pair fits the filter." : "There are no sentence pairs.");
+      for (const id of ["numbers", "legend", "readout"]) this.at(id).replaceChildren();
+      return;
+    }
+    const pair = this.corpus.pair(k);
+    this.stage.show(pair, bitweft.shown(pair, { threshold, gold }), { matrix, keep });
+    this.numbers();
+    bitweft.fillLegend(this.at("legend"), { scored: this.corpus.scored, gold, matrix });
+  }
+
+  numbers() {
+    const counts = this.corpus.counts(this.state.k, this.state.threshold);
+    const items = [["Links", counts.made], ["Unaligned", `${counts.loose[0]} + ${counts.loose[1]}`]];
+    if (this.stage.pair.scored) items.push(["Mean probability", counts.made ? bitweft.percent(counts.mass / counts.made) : "–"]);
+    if (this.corpus.graded) items.push(["Score", this.corpus.written(this.corpus.score[this.state.k])]);
+    bitweft.fillNumbers(this.at("numbers"), items.concat(this.rateItems(counts)));
+  }
+
+  fillRow(row, k) {
+    const corpus = this.corpus;
+    const [source, target] = corpus.texts(k);
+    const number = (k + corpus.about.first).toLocaleString("en");
+    const badge = corpus.about.gold ? `AER ${(100 * corpus.aer[k]).toFixed(0)}` : corpus.scored || corpus.graded ? corpus.written(corpus.score[k]) : "";
+    const line = (text) => bitweft.make("span", { class: "text", dir: "auto" }, ...bitweft.marked(text, this.query));
+    row.append(bitweft.make("span", { class: "number" }, number), line(source), line(target), bitweft.make("span", { class: "badge" }, badge));
+  }
+
+  turn(matrix) {
+    this.state.matrix = matrix;
+    this.at("as-links").setAttribute("aria-pressed", !matrix);
+    this.at("as-matrix").setAttribute("aria-pressed", matrix);
+    this.paint();
+  }
+
+  setThreshold(value) {
+    this.state.threshold = Math.round(100 * Math.max(0, Math.min(1, value))) / 100;
+    this.control("threshold").value = this.state.threshold;
+    this.soon("recount");
+  }
+
+  recount() {
+    this.measure();
+    this.list.renew();
+    this.find();
+    this.paint();
+  }
+
+  setGold(on) {
+    if (!this.corpus.about.gold) return;
+    this.state.gold = on;
+    this.at("gold").checked = on;
+    this.paint();
+  }
+
+  // On a narrow screen the list lies over the page; on others it is there anyway.
+  browse(open) {
+    const over = open && matchMedia("(max-width: 60rem)").matches;
+    document.body.classList.toggle("browsing", over);
+    this.at("browse-open").setAttribute("aria-expanded", over);
+    for (const element of document.querySelectorAll("header, main")) element.inert = over;
+    if (over) this.list.mark(this.state.k); // its row could not be scrolled to while the list was hidden
+    if (open) this.at("search").focus();
+    else if (this.at("browse").contains(document.activeElement)) this.at("browse-open").focus();
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || this.at("help").open) return;
+    if (event.key === "Escape") this.escape();
+    if (event.target.closest("input:not([type=range], [type=checkbox]), select, textarea")) return;
+    const acts = {
+      j: () => this.choose(this.list.after(1)),
+      k: () => this.choose(this.list.after(-1)),
+      v: () => this.turn(!this.state.matrix),
+      g: () => this.setGold(!this.state.gold),
+      t: bitweft.turnTheme,
+      w: () => this.stage.focus(),
+      "[": () => this.corpus.scored && this.setThreshold(this.state.threshold - 0.05),
+      "]": () => this.corpus.scored && this.setThreshold(this.state.threshold + 0.05),
+      "/": () => (this.browse(true), this.at("search").select()),
+      "?": () => this.at("help").showModal(),
+    };
+    const act = acts[{ n: "j", p: "k" }[event.key] ?? event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  escape() {
+    this.stage.release();
+    if (document.body.classList.contains("browsing")) this.browse(false);
+    else if (document.activeElement === this.at("search")) this.at("search").blur();
+  }
+};
+
+if (document.getElementById("data")) {
+  bitweft.page = new bitweft.Page(JSON.parse(document.getElementById("data").textContent));
+}

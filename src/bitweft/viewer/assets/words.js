@@ -1,0 +1,72 @@
+// The words around the picture: numbers, legend, the line that says what is lit, marked search results.
+"use strict";
+globalThis.bitweft = globalThis.bitweft || {};
+
+bitweft.fillNumbers = (list, items) => {
+  list.replaceChildren(...items.map(([name, value]) =>
+    bitweft.make("div", {}, bitweft.make("dt", {}, name), bitweft.make("dd", {}, String(value)))));
+};
+
+bitweft.LEGEND = [
+  ["sure", "sure, as in gold"],
+  ["possible", "possible, as in gold"],
+  ["wrong", "wrong: not in gold"],
+  ["missed", "missed: sure in gold"],
+  ["open", "possible, not linked"],
+];
+
+// A small picture of some marks, as the view draws them.
+bitweft.sample = (marks, matrix) => {
+  const picture = bitweft.draw("svg", { class: "threads", viewBox: "0 0 44 20", width: 44, height: 20, "aria-hidden": "true" });
+  const step = 44 / marks.length;
+  marks.forEach((mark, i) => {
+    const [a, b] = [{ right: i * step + 2, y: 10 }, { left: (i + 1) * step - 2, y: 10 }];
+    const [left, cell] = marks.length > 1 ? [i * step - 4, 18] : [12, 20];
+    picture.append(...(matrix ? [bitweft.cell({ ...mark, s: 0, t: 0 }, { left, top: (20 - cell) / 2, cell })] : bitweft.thread(a, b, mark, false)));
+  });
+  return picture;
+};
+
+bitweft.fillLegend = (list, { scored, gold, matrix }) => {
+  const entry = (picture, text) => bitweft.make("li", {}, picture, bitweft.make("span", {}, text));
+  const marks = (kind) => [{ kind, p: ["missed", "open"].includes(kind) ? undefined : 1 }];
+  const entries = gold ? bitweft.LEGEND.map(([kind, text]) => entry(bitweft.sample(marks(kind), matrix), text)) : [];
+  if (scored) {
+    const ramp = [0, 0.33, 0.66, 1].map((p) => ({ kind: "link", p }));
+    entries.push(entry(bitweft.sample(ramp, matrix), "less to more probable"));
+  }
+  entries.push(entry(bitweft.make("span", { class: "loose" }, "word"), "without a link"));
+  list.replaceChildren(...entries);
+};
+
+bitweft.fillReadout = (line, pair, marks, seed) => {
+  const bold = (word) => bitweft.make("b", { dir: "auto" }, word);
+  line.classList.toggle("hint", !seed);
+  if (!seed) return line.replaceChildren("Point at a word, or tap it, to see its partners.");
+  if (seed.mark) {
+    const mark = marks.find(({ s, t }) => s === seed.mark.s && t === seed.mark.t);
+    if (!mark) return line.replaceChildren();
+    const [{ note }] = bitweft.partners(pair, [mark], "source");
+    return line.replaceChildren(bold(pair.source.words[mark.s]), " – ", bold(pair.target.words[mark.t]), note);
+  }
+  const partners = bitweft.partners(pair, bitweft.byWord(pair, marks)[seed.side][seed.at], seed.side);
+  const named = partners.flatMap(({ word, note }, i) => [i ? "; " : " – ", bold(word), note]);
+  return line.replaceChildren(bold(pair[seed.side].words[seed.at]), ...(named.length ? named : [" has no link"]));
+};
+
+// A text with what was searched for marked in it, and near its beginning.
+bitweft.marked = (text, query) => {
+  const lower = text.toLowerCase();
+  const at = query && lower.length === text.length ? lower.indexOf(query) : -1;
+  if (at < 0) return [text.slice(0, 300)];
+  const end = at + query.length;
+  const before = at > 24 ? `…${text.slice(at - 12, at)}` : text.slice(0, at);
+  return [before, bitweft.make("mark", {}, text.slice(at, end)), text.slice(end, end + 300)];
+};
+
+// Light becomes dark and dark light, whatever the system prefers.
+bitweft.turnTheme = () => {
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = (root.dataset.theme ?? (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
+};

@@ -1,0 +1,145 @@
+"""The page: one HTML file with everything in it, which needs no network and no server."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import math
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from string import Template
+from typing import Any, NamedTuple, TextIO
+
+from bitweft.alignment import Alignment, GoldAlignment, Link
+from bitweft.lockstep import lockstep
+from bitweft.text import Sentence, SentencePair
+from bitweft.viewer.marks import check, printable, shades
+
+STYLES = ("draw.css", "view.css")
+SCRIPTS = ("pairs.js", "layout.js", "links.js", "matrix.js", "words.js", "stage.js", "list.js", "view.js")
+_CUT = "\0"  # where the data goes: a character that no HTML file holds
+
+
+def page(
+    pairs: Iterable[SentencePair],
+    alignments: Iterable[Alignment],
+    golds: Iterable[GoldAlignment] | None = None,
+    *,
+    stream: TextIO,
+    title: str = "Word alignment",
+    note: str = "",
+    scores: Iterable[float | None] | None = None,
+    threshold: float = 0.0,
+    first: int = 1,
+) -> int:
+    """Write the page to `stream`, or nothing if something is at fault, and return the number of pairs.
+
+    `note` stands below the title, `scores` are those of the pairs (default: the mean probability of their
+    links), `threshold` is where the slider starts, and `first` is the number of the first pair.
+    """
+    style, script = asset(*STYLES), asset(*SCRIPTS)
+    parts = {"title": html.escape(printable(title)), "note": html.escape(printable(note))}
+    parts |= {"policy": policy(style, script), "style": style, "script": script, "data": _CUT}
+    head, tail = Template(asset("page.html")).substitute(parts).split(_CUT)
+    about = {"threshold": threshold, "first": first, "gold": golds is not None}
+    rows = []
+    for line, view in enumerate(_views(pairs, alignments, golds, scores), first):
+        check(view.pair, view.alignment, view.gold, line=line)
+        rows.append(_json(_packed(view)))
+    stream.write(f'{head}{{"about":{_json(about)},"pairs":[\n')
+    stream.write(",\n".join(rows))
+    stream.write(f"\n]}}{tail}")
+    return len(rows)
+
+
+class _View(NamedTuple):
+    pair: SentencePair
+    alignment: Alignment
+    gold: GoldAlignment | None
+    score: float | None
+
+
+def _views(
+    pairs: Iterable[SentencePair],
+    alignments: Iterable[Alignment],
+    golds: Iterable[GoldAlignment] | None,
+    scores: Iterable[float | None] | None,
+) -> Iterator[_View]:
+    """Bring together what belongs to each pair; fail where one of the four ends too early."""
+    linked = lockstep(pairs, alignments, names=("text", "links"))
+    judged = (
+        ((pair, None) for pair in linked)
+        if golds is None
+        else lockstep(linked, golds, names=("text", "gold"))
+    )
+    scored = (
+        ((pair, None) for pair in judged)
+        if scores is None
+        else lockstep(judged, scores, names=("text", "scores"))
+    )
+    for ((pair, alignment), gold), score in scored:
+        yield _View(pair, alignment, gold, score)
+
+
+def asset(*names: str) -> str:
+    """Read files of the page and join them."""
+    folder = resources.files("bitweft.viewer") / "assets"
+    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+
+
+def policy(style: str, script: str) -> str:
+    """Return a Content-Security-Policy that lets exactly this style and this script run."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_hash(style)}'",
+            f"script-src '{_hash(script)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+        )
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _json(value: Any) -> str:
+    """Write JSON that is safe inside a script element: no `<` can end it or open a comment."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        text = json.dumps(value, separators=(",", ":"))  # UTF-8 cannot carry half a surrogate pair
+    return text.replace("<", "\\u003c")
+
+
+def _packed(view: _View) -> list[object]:
+    """Pack a pair: [source, target, links, probabilities or 0, score, sure gold links, the others]."""
+    scored = view.alignment.probabilities is not None
+    score = view.score if view.score is not None and math.isfinite(view.score) else None
+    packed: list[object] = [
+        _sentence(view.pair.source),
+        _sentence(view.pair.target),
+        _flat(view.alignment.links),
+        [round(1000 * p) for p in shades(view.alignment)] if scored else 0,
+    ]
+    if score is not None or view.gold is not None:
+        packed.append(score)
+    if view.gold is not None:
+        packed += [_flat(sorted(view.gold.sure)), _flat(sorted(view.gold.possible - view.gold.sure))]
+    return packed
+
+
+def _sentence(sentence: Sentence) -> str | list[str]:
+    """Pack words as one string where spaces tell them apart, else as [text, word, word, …]."""
+    joined = " ".join(sentence.tokens)
+    spaced = tuple(joined.split(" ")) == sentence.tokens or not sentence.tokens
+    if spaced and sentence.text == joined:
+        return joined
+    return [sentence.text, *sentence.tokens]
+
+
+def _flat(links: Iterable[Link]) -> list[int]:
+    return [position for link in links for position in link]
