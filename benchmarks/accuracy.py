@@ -22,17 +22,19 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.links.formats.registry import read_alignments
 from cells import (
     CACHE,
     Cells,
     Unchanged,
     add_places,
+    bitweft_key,
     fill_block,
     say,
     standing,
     surroundings,
     table,
-    bitweft_key,
     with_progress,
     write_json,
     write_text,
@@ -40,8 +42,6 @@ from cells import (
 from corpora import DATA, ROOT, Row, Sample, gold_of, pairs_of, write_sample
 from measuring import measure, python
 from peers import SYSTEMS, best_heuristic, run, scores, system_key, warm_up
-from bitweft.alignment import Alignment, GoldAlignment
-from bitweft.dialects import read_alignments
 
 ROWS = ("en-fr:2k", "en-fr:20k", "en-fr:100k", "en-fr", "ro-en", "en-cs")
 BINS = 10  # of the reliability table
@@ -112,7 +112,9 @@ def reliability(job: Job, sample: Sample, directory: Path, threads: int) -> list
         write_text(path, "".join(line + "\n" for line in lines))
     shared = ["-q", "--threads", str(threads)]
     log = directory / "bitweft.log"
-    train = python("-m", "bitweft", "train", *sample.files, "-o", str(model), "--seed", str(job.seed), *shared)
+    train = python(
+        "-m", "bitweft", "train", *sample.files, "-o", str(model), "--seed", str(job.seed), *shared
+    )
     measure(train, threads=threads, log=log)
     ends = ["--threshold", str(1 / BINS), "--to", "scored", "-o", str(links)]
     align = python("-m", "bitweft", "align", *map(str, text), "--model", str(model), *ends, *shared)

@@ -27,6 +27,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bitweft.corpus.phrases import unescape
 from cells import (
     CACHE,
     add_places,
@@ -43,7 +44,6 @@ from corpora import DATA, ROOT
 from moses_system import Moses
 from smt import Experiment, Steps, prepare_held, prepare_training, read_lines
 from smt_links import LINKERS
-from bitweft.phrases import unescape
 
 SENTENCE = 0.06  # seconds that the decoder takes for one, about
 

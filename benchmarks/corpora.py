@@ -15,8 +15,8 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from bitweft.alignment import Alignment, GoldAlignment
-from bitweft.dialects import read_gold
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.links.formats.registry import read_gold
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("WEFT_DATA", ROOT.parent / "shared" / "data"))

@@ -11,14 +11,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from bitweft.aligner import Aligner
+from bitweft.links.alignment import Alignment
+from bitweft.links.evaluate import evaluate
+from bitweft.recipes.default.posterior import Decoding
+from bitweft.text.bitext import Bitext
 from cells import Cells, Unchanged
 from corpora import DATA, Row, Sample, gold_of, part_of, write_sample
 from peers import DIRECTIONS, figures, run, system_key
-from bitweft.aligner import Aligner
-from bitweft.alignment import Alignment
-from bitweft.evaluation import evaluate
-from bitweft.posterior import Decoding
-from bitweft.text import Bitext
 
 
 def bitweft_links(sample: Sample, seed: int) -> dict[str, list[Alignment]]:

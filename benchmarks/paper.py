@@ -28,17 +28,17 @@ from typing import Any
 
 import torch
 
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.links.evaluate import evaluate
+from bitweft.recipes.paper.recipe import ALPHAS, PaperConfig, PaperRecipe
+from bitweft.settings import to_mapping, with_settings
+from bitweft.text.bitext import Sentence, SentencePair
 from cells import CACHE, Cells, add_places, say, surroundings, with_progress, write_json
 from corpora import DATA, Row, gold_of, lines, size_of
 from directions import Directions
 from paper_tables import publish, row_of
 from peers import SYSTEMS, figures
 from published import AGGREGATIONS, FEATURES, LANGUAGES, ROWS
-from bitweft.alignment import Alignment, GoldAlignment
-from bitweft.configuration import to_mapping, with_settings
-from bitweft.evaluation import evaluate
-from bitweft.paper import ALPHAS, PaperConfig, PaperRecipe
-from bitweft.text import Sentence, SentencePair
 
 TEXTS = ("en-fr", "ro-en", "en-cs")
 TAGS = ("features.source.tags=inline", "features.target.tags=inline")

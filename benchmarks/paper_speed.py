@@ -16,13 +16,13 @@ from typing import Any
 
 import torch
 
+from bitweft.recipes.paper.recipe import PaperConfig, PaperRecipe
+from bitweft.settings import with_settings
+from bitweft.text.bitext import SentencePair
 from cells import add_places, fill_block, say, standing, surroundings, table, write_json, write_text
 from corpora import ROOT
 from measuring import peak_mib
 from paper import read_pairs
-from bitweft.configuration import with_settings
-from bitweft.paper import PaperConfig, PaperRecipe
-from bitweft.text import SentencePair
 
 WINDOWS = ("training.word_epochs=0", "training.negatives=0", "model.target_k1=3", "model.target_k2=3")
 SETTINGS = {

@@ -17,16 +17,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from cells import installed_version, bitweft_key
+from bitweft.links.alignment import Alignment
+from bitweft.links.evaluate import Score, evaluate
+from bitweft.links.formats.registry import read_alignments, write_alignments
+from bitweft.links.symmetrize import HEURISTICS, symmetrize_all
+from bitweft.storage.output import open_output
+from bitweft.text.bitext import Bitext
+from cells import bitweft_key, installed_version
 from corpora import MEASURED, Row, Sample, gold_of, part_of, write_sample
 from measuring import Cost, measure, python
 from smt_links import thot_directions
-from bitweft.alignment import Alignment
-from bitweft.dialects import read_alignments, write_alignments
-from bitweft.evaluation import Score, evaluate
-from bitweft.output import open_output
-from bitweft.symmetrization import HEURISTICS, symmetrize_all
-from bitweft.text import Bitext
 
 PACKAGES = {"eflomal": "eflomal", "fast_align": "sil-thot", "hmm": "sil-thot"}
 SYSTEMS = ("bitweft", *PACKAGES)

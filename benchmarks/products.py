@@ -20,7 +20,7 @@ import numpy.typing as npt
 from numba import njit
 
 from bitweft import Aligner, Bitext
-from bitweft.blas import one_blas_thread
+from bitweft.recipes.default.blas import one_blas_thread
 
 GROUPS = 400  # drawn to count and to time
 PEAK = 1024

@@ -21,14 +21,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from bitweft.corpus.phrases import escape, write_phrase_tables
+from bitweft.links.alignment import Alignment
+from bitweft.links.formats.registry import read_alignments, write_alignments
+from bitweft.text.bitext import Bitext
 from cells import say, source_hash, write_json
 from mert import read_candidates, tune, write_candidates
 from moses_system import Moses
 from smt_links import LINKERS
-from bitweft.alignment import Alignment
-from bitweft.dialects import read_alignments, write_alignments
-from bitweft.phrases import escape, write_phrase_tables
-from bitweft.text import Bitext
 
 LONGEST, RATIO = 80, 9  # what Moses' clean-corpus-n.perl keeps
 LANGUAGES = ("en", "fr")

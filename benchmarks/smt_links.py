@@ -8,12 +8,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from bitweft.links.alignment import Alignment
+from bitweft.links.formats.registry import read_alignments
+from bitweft.links.symmetrize import symmetrize_all
+from bitweft.recipes.default.posterior import Decoding
+from bitweft.text.bitext import Bitext, SentencePair
 from cells import say
-from bitweft.alignment import Alignment
-from bitweft.dialects import read_alignments
-from bitweft.posterior import Decoding
-from bitweft.symmetrization import symmetrize_all
-from bitweft.text import Bitext, SentencePair
 
 BLOCK = 1000  # pairs given to thot at a time
 ITERATIONS = 5  # fast_align's default, and how often each model of the HMM's is trained

@@ -49,7 +49,7 @@ LOAD = """
 import json, sys, time
 def now(): return time.perf_counter(), time.process_time()
 times = [now()]
-import bitweft.aligner, bitweft.default
+import bitweft.aligner, bitweft.recipes.default.recipe
 times.append(now())
 bitweft.aligner.Aligner.load(sys.argv[1])
 times.append(now())
@@ -218,7 +218,9 @@ def seconds(step: Step) -> float:
     """Guess how long a step takes."""
     pairs = float(step.row.pairs or 1_000_000)
     bitweft, eflomal = 3 + 0.0007 * pairs, 0.7 * math.sqrt(pairs)
-    return {"race": bitweft + eflomal, "phases": 1.5 * bitweft, "kept": 2 * bitweft, "length": 40.0}[step.what]
+    return {"race": bitweft + eflomal, "phases": 1.5 * bitweft, "kept": 2 * bitweft, "length": 40.0}[
+        step.what
+    ]
 
 
 def measure_all(steps: Sequence[Step], cells: Cells, length_pairs: int) -> list[dict[str, Any]]:

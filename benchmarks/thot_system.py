@@ -26,11 +26,11 @@ from thot.alignment import AlignmentModelType, IncrIbm1AlignmentModel
 from thot.common import NGramLanguageModel
 from thot.translation import SmtDecoder, SmtModel
 
+from bitweft.corpus.lexicon import Entry, Lexicon, Pruning
+from bitweft.corpus.phrases import extract_phrases
+from bitweft.links.alignment import Alignment
+from bitweft.text.bitext import SentencePair
 from mert import Candidate, Floats
-from bitweft.alignment import Alignment
-from bitweft.lexicon import Entry, Lexicon, Pruning
-from bitweft.phrases import extract_phrases
-from bitweft.text import SentencePair
 
 Phrase: TypeAlias = tuple[str, ...]
 

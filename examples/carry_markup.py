@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bitweft import Aligner, Bitext
 from bitweft.sample import generate
-from bitweft.text import tokenize
+from bitweft.text.bitext import tokenize
 
 PAIRS = 1000
 

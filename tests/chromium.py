@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from bitweft.alignment import Alignment, GoldAlignment
-from bitweft.text import SentencePair, tokenize
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.text.bitext import SentencePair, tokenize
 from bitweft.viewer import page as write_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install playwright")

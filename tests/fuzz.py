@@ -19,9 +19,9 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from small import aligner, sample
 from bitweft.cli import main as bitweft
-from bitweft.dialects import DIALECTS
+from bitweft.links.formats.registry import DIALECTS
+from small import aligner, sample
 
 # What breaks readers: numbers at the edge, marks of formats, bytes that are no text.
 TOKENS = (

@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from bitweft.aligner import Aligner
-from bitweft.alignment import GoldAlignment
+from bitweft.links.alignment import GoldAlignment
 from bitweft.sample import bitext, generate
-from bitweft.text import Bitext
+from bitweft.text.bitext import Bitext
 
 PAIRS = 300
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bitweft import kernels
-from bitweft.groups import BUCKETS, new_tally
-from bitweft.kernels import CLIP, Adam, Cells, Counts, Floats, Prior, Side, Tally, Words
-from bitweft.learning import no_cells
+from bitweft.recipes.default import kernels
+from bitweft.recipes.default.groups import BUCKETS, new_tally
+from bitweft.recipes.default.kernels import CLIP, Adam, Cells, Counts, Floats, Prior, Side, Tally, Words
+from bitweft.recipes.default.learn import no_cells
 
 Random = np.random.Generator
 

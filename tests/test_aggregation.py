@@ -9,8 +9,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitweft.aggregation import aggregation, chain_scores, log_sum_exp, max_scores, posteriors, sum_scores
 from bitweft.errors import UsageError
+from bitweft.recipes.paper.aggregation import (
+    aggregation,
+    chain_scores,
+    log_sum_exp,
+    max_scores,
+    posteriors,
+    sum_scores,
+)
 
 SCORES = torch.tensor(
     [[[1.0, -2.0], [3.0, 0.5], [100.0, 100.0]]], dtype=torch.float64

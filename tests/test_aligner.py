@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from small import aligner, sample
 from bitweft import Aligner, Decoding, InputError, NothingToLearnError, UsageError, evaluate
-from bitweft.posterior import Inference
+from bitweft.recipes.default.posterior import Inference
 from bitweft.sample import generate
-from bitweft.text import SentencePair
+from bitweft.text.bitext import SentencePair
+from small import aligner, sample
 
 # Known words, unknown ones, and all that a line may hold.
 WORDS = st.sampled_from(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitweft.alignment import Alignment, Entry, GoldAlignment
-from bitweft.text import SentencePair, tokenize
+from bitweft.links.alignment import Alignment, Entry, GoldAlignment
+from bitweft.text.bitext import SentencePair, tokenize
 
 LINKS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)))
 

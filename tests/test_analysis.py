@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from bitweft import sample
-from bitweft.analysis import best_target_words, nearest_windows
-from bitweft.batches import padded
 from bitweft.cli import main
-from bitweft.configuration import with_settings
 from bitweft.errors import UsageError
-from bitweft.paper import PaperConfig, PaperRecipe
-from bitweft.text import Bitext
+from bitweft.recipes.paper.batches import padded
+from bitweft.recipes.paper.neighbors import best_target_words, nearest_windows
+from bitweft.recipes.paper.recipe import PaperConfig, PaperRecipe
+from bitweft.settings import with_settings
+from bitweft.text.bitext import Bitext
 
 PAIRS = list(sample.generate(60))
 SOURCE, TARGET = [pair.source for pair in PAIRS], [pair.target for pair in PAIRS]

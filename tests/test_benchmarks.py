@@ -19,9 +19,9 @@ import measuring
 import peers
 import speed
 import speed_tables
-from corpora import Row
-from bitweft.alignment import Alignment, GoldAlignment
+from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.sample import SamplePair, generate, natural
+from corpora import Row
 
 PYTHON = sys.executable
 unix = pytest.mark.skipif(sys.platform == "win32", reason="measuring needs wait4")
@@ -100,7 +100,9 @@ def test_a_result_is_made_once_for_its_key(tmp_path: Path) -> None:
 
 def test_the_key_of_weft_changes_with_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "default.py").write_text("from bitweft import kernels\n", encoding="utf-8")
-    (tmp_path / "kernels.py").write_text("def f():\n    import bitweft.loops\n", encoding="utf-8")
+    (tmp_path / "kernels.py").write_text(
+        "def f():\n    import bitweft.recipes.default.loops\n", encoding="utf-8"
+    )
     (tmp_path / "loops.py").write_text("", encoding="utf-8")
     (tmp_path / "other.py").write_text("", encoding="utf-8")
     monkeypatch.setattr(cells, "PACKAGE", tmp_path)

@@ -20,12 +20,12 @@ pytest.importorskip("thot")
 import bleu
 import mert
 import smt
+from bitweft.corpus.phrases import escape, write_phrase_tables
+from bitweft.links.alignment import Alignment
+from bitweft.text.bitext import Bitext
 from mert import Candidate, Floats, Lists
 from moses_system import Moses
 from smt_links import LINKERS
-from bitweft.alignment import Alignment
-from bitweft.phrases import escape, write_phrase_tables
-from bitweft.text import Bitext
 
 WORDS = {
     "the": "le",

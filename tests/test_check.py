@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bitweft.checking import KINDS, Report, check
 from bitweft.cli import main
+from bitweft.links.check import KINDS, Report, check
 
 Write = Callable[[str, str | bytes], Path]
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from small import aligner, sample, write_joint, write_text
 from bitweft.cli import main
-from bitweft.dialects import read_alignments
-from bitweft.posterior import COMPLETE, PRECISE, Decoding
+from bitweft.links.formats.registry import read_alignments
+from bitweft.recipes.default.posterior import COMPLETE, PRECISE, Decoding
+from small import aligner, sample, write_joint, write_text
 
 WEFT = [sys.executable, "-m", "bitweft"]
 ODD_LINES = [
@@ -177,9 +177,7 @@ def test_text_streams_through_pipes(model: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
 def test_a_closed_pipe_is_no_fault(model: Path, tmp_path: Path) -> None:
     joint = write_joint(tmp_path)
-    command = (
-        f"{sys.executable} -m bitweft align {joint} {joint.replace('joint', 'none')} --model {model} -q | true"
-    )
+    command = f"{sys.executable} -m bitweft align {joint} {joint.replace('joint', 'none')} --model {model} -q | true"
     command = command.replace(f" {joint.replace('joint', 'none')}", "")
     done = subprocess.run(command, shell=True, capture_output=True)
     assert done.stderr == b""

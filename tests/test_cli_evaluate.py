@@ -146,7 +146,9 @@ def test_links_outside_the_text_are_caught(capsys: pytest.CaptureFixture[str], w
 @pytest.mark.usefixtures("files")
 def test_faults_name_file_and_line(capsys: pytest.CaptureFixture[str], write: Write) -> None:
     write("short", "0-0\n")
-    assert run(capsys, "evaluate", "short", "gold", code=1).startswith("bitweft: short:2: this line is missing")
+    assert run(capsys, "evaluate", "short", "gold", code=1).startswith(
+        "bitweft: short:2: this line is missing"
+    )
     assert run(capsys, "evaluate", "links", "gold", "--compare", "short", code=1).startswith(
         "bitweft: short:2: "
     )

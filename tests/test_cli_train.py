@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from small import write_joint, write_text
 from bitweft.cli import main
+from small import write_joint, write_text
 
 
 def train(tmp_path: Path, *arguments: str, code: int = 0) -> Path:

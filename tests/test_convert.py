@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitweft.alignment import Alignment, Entry
 from bitweft.cli import main
-from bitweft.conversion import convert, positions, remap
-from bitweft.dialects import DIALECTS
 from bitweft.errors import InputError, UsageError
-from bitweft.text import Sentence, SentencePair, tokenize
+from bitweft.links.alignment import Alignment, Entry
+from bitweft.links.convert import convert, positions, remap
+from bitweft.links.formats.registry import DIALECTS
+from bitweft.text.bitext import Sentence, SentencePair, tokenize
 
 Run = Callable[..., tuple[int, str, str]]
 

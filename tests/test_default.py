@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from small import aligner, sample
 from bitweft import Aligner, Alignment, Decoding
-from bitweft.posterior import (
+from bitweft.recipes.default.posterior import (
     agreement,
     best_words,
     calibrated,
@@ -18,6 +17,7 @@ from bitweft.posterior import (
     uncalibrated,
     unlinked,
 )
+from small import aligner, sample
 
 # Three source words, two target words; each column of the first and row of the second sums to at most 1.
 FORWARD = np.array([[0.9, 0.1], [0.0, 0.2], [0.05, 0.1]])

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitweft.alignment import Alignment, Link
 from bitweft.cli import main
 from bitweft.cli.demo import EXAMPLE_SENTENCES, FILES, Part, Screen, show_examples, show_scores, wants_colour
 from bitweft.cli.drawing import DOTTED, GLYPHS, draw_links
-from bitweft.dialects import read_alignments, read_gold
-from bitweft.evaluation import evaluate
+from bitweft.links.alignment import Alignment, Link
+from bitweft.links.evaluate import evaluate
+from bitweft.links.formats.registry import read_alignments, read_gold
 from bitweft.progress import Progress
 from bitweft.sample import generate, natural
-from bitweft.text import Bitext
+from bitweft.text.bitext import Bitext
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitweft.alignment import Alignment, Entry, GoldAlignment
-from bitweft.dialects import (
+from bitweft.errors import InputError, UsageError
+from bitweft.links.alignment import Alignment, Entry, GoldAlignment
+from bitweft.links.formats.registry import (
     DIALECTS,
     detect_dialect,
     read_alignments,
@@ -23,9 +24,8 @@ from bitweft.dialects import (
     write_entries,
     write_gold,
 )
-from bitweft.errors import InputError, UsageError
-from bitweft.lines import LineFile
-from bitweft.text import Bitext, SentencePair, tokenize
+from bitweft.text.bitext import Bitext, SentencePair, tokenize
+from bitweft.text.lines import LineFile
 
 INDEX = st.integers(0, 40)
 LINKS = st.frozensets(st.tuples(INDEX, INDEX), max_size=6)

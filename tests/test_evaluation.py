@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitweft.alignment import Alignment, GoldAlignment, Link
-from bitweft.dialects import read_gold
 from bitweft.errors import InputError, UsageError
-from bitweft.evaluation import Counts, add_up, evaluate, word_errors
-from bitweft.significance import MEASURES, compare, confidence_intervals
-from bitweft.text import Bitext
+from bitweft.links.alignment import Alignment, GoldAlignment, Link
+from bitweft.links.evaluate import Counts, add_up, evaluate, word_errors
+from bitweft.links.formats.registry import read_gold
+from bitweft.links.significance import MEASURES, compare, confidence_intervals
+from bitweft.text.bitext import Bitext
 
 # Two right of three on possible, one of two on sure; then one of one on both, of three sure.
 LINKS = [Alignment.of([(0, 0), (1, 2), (2, 2)]), Alignment.of([(0, 1)])]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from small import aligner, sample, write_joint
-from bitweft.alignment import Alignment
 from bitweft.cli import main
 from bitweft.cli.fast_align import links_line
-from bitweft.posterior import Decoding
+from bitweft.links.alignment import Alignment
+from bitweft.recipes.default.posterior import Decoding
+from small import aligner, sample, write_joint
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[list[str], str]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitweft.errors import InputError, ModelError, UsageError
-from bitweft.features import PAD, UNKNOWN, FeatureConfig, Inventory, SideConfig, Vocabulary
+from bitweft.recipes.paper.features import PAD, UNKNOWN, FeatureConfig, Inventory, SideConfig, Vocabulary
 
 CONFIG = FeatureConfig(longest_word=3)
 

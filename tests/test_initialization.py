@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bitweft.errors import InputError
-from bitweft.initialization import cluster, hellinger_vectors, read_vectors
+from bitweft.recipes.paper.vectors import cluster, hellinger_vectors, read_vectors
 
 
 def test_hellinger_vectors_by_hand() -> None:

@@ -20,11 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
+from bitweft.recipes.default import kernels
+from bitweft.recipes.default.groups import new_tally
+from bitweft.recipes.default.kernels import CLIP, Cells, Prior
+from bitweft.recipes.paper.aggregation import chain_scores
 from small_loops import infer, plain_words, some_counts, some_prior, some_words, vectors_alone
-from bitweft import kernels
-from bitweft.aggregation import chain_scores
-from bitweft.groups import new_tally
-from bitweft.kernels import CLIP, Cells, Prior
 
 Matrix = npt.NDArray[np.float64]
 
@@ -335,7 +335,7 @@ def test_cells_add_up_as_in_a_dictionary(pairs: list[tuple[list[int], list[int]]
 LONG = """
 import numpy as np
 from small_loops import infer, some_prior, some_words, vectors_alone
-from bitweft import kernels
+from bitweft.recipes.default import kernels
 random = np.random.default_rng(1)
 n = {words}
 source = some_words(random, [n], words=n)._replace(tokens=np.arange(n, dtype=np.int32))

@@ -9,12 +9,12 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from bitweft import Aligner, Alignment, InputError
-from bitweft.aligning import KnownLinks
 from bitweft.cli import main
-from bitweft.dictionary import WordPair, read_lexicon
-from bitweft.kernels import Cells
-from bitweft.knowledge import with_links
-from bitweft.posterior import with_known
+from bitweft.corpus.align_files import KnownLinks
+from bitweft.links.known import WordPair, read_lexicon
+from bitweft.recipes.default.kernels import Cells
+from bitweft.recipes.default.knowledge import with_links
+from bitweft.recipes.default.posterior import with_known
 
 # A language in which nothing but the order of words could tell which is which, and the order misleads.
 AMBIGUOUS = [("one two", "zwei eins")] * 20 + [("three four", "drei vier")] * 20

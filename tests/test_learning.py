@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from numba import njit
 from torch import Tensor
 
-from small_loops import adam_of, offsets, some_prior, some_side
-from bitweft import kernels
-from bitweft.aggregation import chain_scores
 from bitweft.aligner import Aligner
-from bitweft.default import DefaultRecipe
-from bitweft.groups import group_bounds, new_tally
-from bitweft.kernels import CLIP, Adam, Gradient, Prior, Side
-from bitweft.loops import Compiled
+from bitweft.recipes.default import kernels
+from bitweft.recipes.default.groups import group_bounds, new_tally
+from bitweft.recipes.default.kernels import CLIP, Adam, Gradient, Prior, Side
+from bitweft.recipes.default.loops import Compiled
+from bitweft.recipes.default.recipe import DefaultRecipe
+from bitweft.recipes.paper.aggregation import chain_scores
 from bitweft.sample import bitext, generate
+from small_loops import adam_of, offsets, some_prior, some_side
 
 Matrix = npt.NDArray[np.float64]
 NEGATIVES = 1.5
@@ -279,7 +279,7 @@ def test_learning_does_not_depend_on_chunks_and_threads(monkeypatch: pytest.Monk
     text = bitext(generate(60))[0]
     recipes: list[DefaultRecipe] = []
     for chunk, threads in ((2048, 1), (2048, 2), (7, 1), (7, 2)):
-        monkeypatch.setattr("bitweft.learning.CHUNK", chunk)
+        monkeypatch.setattr("bitweft.recipes.default.learn.CHUNK", chunk)
         aligner = Aligner(threads=threads).fit(text)
         assert isinstance(aligner.recipe, DefaultRecipe)
         recipes.append(aligner.recipe)

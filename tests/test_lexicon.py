@@ -12,10 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitweft.alignment import Alignment
 from bitweft.cli import main
-from bitweft.errors import InputError
-from bitweft.lexicon import (
+from bitweft.corpus.lexicon import (
     Entry,
     Lexicon,
     Pruning,
@@ -23,7 +21,9 @@ from bitweft.lexicon import (
     linked_pairs,
     write_table,
 )
-from bitweft.text import Bitext
+from bitweft.errors import InputError
+from bitweft.links.alignment import Alignment
+from bitweft.text.bitext import Bitext
 
 TEXT = [
     ("das haus ist klein", "the house is small"),

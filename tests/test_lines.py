@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitweft.errors import InputError
-from bitweft.lines import LineFile, Oddities
+from bitweft.text.lines import LineFile, Oddities
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from bitweft.batches import Batch, Sentences, make_batch, padded
 from bitweft.errors import UsageError
-from bitweft.features import EncodedText, FeatureConfig, Inventory, SideConfig
-from bitweft.model import Dropout, Encoder, ModelConfig, Network
+from bitweft.recipes.paper.batches import Batch, Sentences, make_batch, padded
+from bitweft.recipes.paper.features import EncodedText, FeatureConfig, Inventory, SideConfig
+from bitweft.recipes.paper.network import Dropout, Encoder, ModelConfig, Network
 
 SOURCE = [("a", "b", "c"), ("b", "a", "d", "e", "a"), ("c",)]
 TARGET = [("x", "y", "z", "x"), ("y", "z"), ("w", "x", "y")]

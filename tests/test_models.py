@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from small import aligner
 from bitweft import Aligner, Bitext, Decoding, InputError, ModelError
-from bitweft.models import check_free, write_model
+from bitweft.storage.model_directory import check_free, write_model
+from small import aligner
 
 
 def test_the_record_of_training_is_kept(model: Path) -> None:

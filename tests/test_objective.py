@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from bitweft.objective import soft_margin
+from bitweft.recipes.paper.objective import soft_margin
 
 
 def test_by_hand() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bitweft.errors import InputError
-from bitweft.output import open_output
+from bitweft.storage.output import open_output
 
 
 def test_a_file_appears_when_all_is_written(tmp_path: Path) -> None:

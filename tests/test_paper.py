@@ -12,14 +12,14 @@ import pytest
 import torch
 
 from bitweft import sample
-from bitweft.alignment import Alignment
-from bitweft.batches import padded
-from bitweft.configuration import from_mapping, to_mapping, with_settings
-from bitweft.decoding import mean_scores
 from bitweft.errors import InputError, ModelError, UsageError
-from bitweft.evaluation import evaluate
-from bitweft.paper import PaperConfig, PaperRecipe
-from bitweft.text import Bitext, Sentence, SentencePair, tokenize
+from bitweft.links.alignment import Alignment
+from bitweft.links.evaluate import evaluate
+from bitweft.recipes.paper.batches import padded
+from bitweft.recipes.paper.decode import mean_scores
+from bitweft.recipes.paper.recipe import PaperConfig, PaperRecipe
+from bitweft.settings import from_mapping, to_mapping, with_settings
+from bitweft.text.bitext import Bitext, Sentence, SentencePair, tokenize
 
 SMALL = (
     "model.hidden=32",

@@ -16,10 +16,10 @@ import paper_speed
 import paper_tables
 import peers
 import published
+from bitweft.links.alignment import Alignment
+from bitweft.sample import SamplePair, generate, natural
 from corpora import Row
 from measuring import Cost
-from bitweft.alignment import Alignment
-from bitweft.sample import SamplePair, generate, natural
 
 SMALL = [
     "--set=training.word_epochs=1",
@@ -159,7 +159,9 @@ def test_full_tables_have_every_figure_and_the_papers_baseline() -> None:
     assert "| **en → cs** | fast_align of the paper |  |  |  |  |  | 68.4 | 73.3 | 70.7 | 26.6 |  |" in text
     assert "|  | single | 20,000 |  |  |  | not run | 72.0 | 74.3 | 73.1 | 24.6 |  |" in text
     assert "|  | bitweft, default recipe | 20,000 | 90.0 | 80.0 | 84.7 | 10.0 |  |  |  |  |  |" in text
-    assert "Measured 2026-01-02, one seed; bitweft 1. Set for every cell of the paper's recipe: `a.b=1`." in text
+    assert (
+        "Measured 2026-01-02, one seed; bitweft 1. Set for every cell of the paper's recipe: `a.b=1`." in text
+    )
 
 
 def test_a_cell_that_was_not_run_is_drawn_as_such(tmp_path: Path) -> None:
@@ -195,7 +197,7 @@ def test_the_time_of_an_epoch(
 ) -> None:
     with pytest.raises(SystemExit, match="too few"):
         paper_speed.main(["--output", str(tmp_path)])
-    monkeypatch.setattr("bitweft.training.REPORT_EVERY", 1)
+    monkeypatch.setattr("bitweft.recipes.paper.train.REPORT_EVERY", 1)
     paper_speed.main(["--output", str(tmp_path), "--share", "1"])
     results = json.loads((tmp_path / "paper-speed.json").read_text(encoding="utf-8"))
     assert results["pairs"] == 40 and set(results["rows"]) == set(paper_speed.SETTINGS)

@@ -14,10 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitweft.alignment import Alignment, Link
 from bitweft.cli import main
-from bitweft.errors import InputError
-from bitweft.phrases import (
+from bitweft.corpus.phrases import (
     FILES,
     Orientation,
     PhraseOptions,
@@ -27,8 +25,10 @@ from bitweft.phrases import (
     orientations,
     write_phrase_tables,
 )
-from bitweft.phrases.tables import Item
-from bitweft.text import Bitext
+from bitweft.corpus.phrases.tables import Item
+from bitweft.errors import InputError
+from bitweft.links.alignment import Alignment, Link
+from bitweft.text.bitext import Bitext
 
 MONO, SWAP, OTHER = Orientation
 

@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 import torch
 
-from small_loops import adam_of, infer, some_counts, some_prior, some_side, some_words, vectors_alone
-from bitweft import kernels, portable
 from bitweft.aligner import Aligner
-from bitweft.chains import Direction, explain
-from bitweft.default import DefaultRecipe
-from bitweft.descent import Table, gradients
 from bitweft.errors import UsageError
-from bitweft.groups import new_tally
-from bitweft.kernels import Cells, Side, Tally
-from bitweft.loops import Compiled, choose
-from bitweft.portable import Portable
+from bitweft.recipes.default import kernels
+from bitweft.recipes.default.groups import new_tally
+from bitweft.recipes.default.kernels import Cells, Side, Tally
+from bitweft.recipes.default.loops import Compiled, choose
+from bitweft.recipes.default.pytorch import loops as portable
+from bitweft.recipes.default.pytorch.chains import Direction, explain
+from bitweft.recipes.default.pytorch.descent import Table, gradients
+from bitweft.recipes.default.pytorch.loops import Portable
+from bitweft.recipes.default.recipe import DefaultRecipe
 from bitweft.sample import bitext, generate
+from small_loops import adam_of, infer, some_counts, some_prior, some_side, some_words, vectors_alone
 
 LENGTHS = ([3, 1, 14, 0, 25, 5, 2, 30], [4, 2, 12, 3, 1, 40, 2, 28])
 
@@ -43,7 +44,7 @@ def test_posteriors_are_the_compiled_ones(
     prior = some_prior(random, classes=3, mixture=0.1, chained=chained)
     expected = infer(kernels, source, target, counts, prior)
     for cells in (1, 400, 1 << 22):  # each pair by itself, some together, all together
-        monkeypatch.setattr("bitweft.portable.CELLS", cells)
+        monkeypatch.setattr("bitweft.recipes.default.pytorch.loops.CELLS", cells)
         found = infer(Portable("cpu"), source, target, counts, prior)
         for name in ("offsets", "source", "target"):
             own, known = getattr(found[0], name), getattr(expected[0], name)
@@ -212,8 +213,8 @@ def test_nothing_stays_behind_on_the_cpu(chained: bool, monkeypatch: pytest.Monk
     posterior, scales = explain(ahead, prior, 0, None)
     assert {tensor.device.type for tensor in (forward, backward, posterior, scales)} == {"meta"}
     # What needs values, and is brought to the CPU or to as many rows as there are, is left out.
-    monkeypatch.setattr("bitweft.chains._tally", lambda *_: None)
-    monkeypatch.setattr("bitweft.descent.float", lambda _: 0.0, raising=False)
+    monkeypatch.setattr("bitweft.recipes.default.pytorch.chains._tally", lambda *_: None)
+    monkeypatch.setattr("bitweft.recipes.default.pytorch.descent.float", lambda _: 0.0, raising=False)
     nothing = torch.zeros(5, dtype=torch.int64, device="meta")
     monkeypatch.setattr(
         Table, "spelt", lambda _, words: (nothing, nothing, torch.ones(len(words), device="meta"))

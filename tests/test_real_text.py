@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import corpora
-from corpora import Row, gold_of, part_of, write_sample
 from bitweft import Aligner, Bitext, evaluate
+from corpora import Row, gold_of, part_of, write_sample
 
 
 @pytest.mark.skipif(

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from small import sample, write_text
 from bitweft import Aligner, InputError, ModelError, UsageError, evaluate
-from bitweft.checkpoint import Checkpoint
 from bitweft.sample import bitext, generate
+from bitweft.storage.checkpoint import Checkpoint
+from small import sample, write_text
 
 TRAIN = [sys.executable, "-m", "bitweft", "train", "--threads", "1", "--quiet"]
 

@@ -69,7 +69,9 @@ def test_imports_go_downwards(path: Path) -> None:
 def test_no_import_goes_in_a_circle() -> None:
     edges: dict[str, set[str]] = {}
     for path in module_files():
-        others = {name.split(".")[1] for name, _ in imports(path, at_once=True) if name.startswith("bitweft.")}
+        others = {
+            name.split(".")[1] for name, _ in imports(path, at_once=True) if name.startswith("bitweft.")
+        }
         edges.setdefault(room_of(path), set()).update(others & set(FLOORS) - {room_of(path)})
     done: set[str] = set()
 

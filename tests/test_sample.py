@@ -11,8 +11,8 @@ from itertools import islice
 
 import pytest
 
-from bitweft.alignment import Alignment
-from bitweft.evaluation import evaluate
+from bitweft.links.alignment import Alignment
+from bitweft.links.evaluate import evaluate
 from bitweft.sample import SamplePair, bitext, english, french, generate, natural
 from bitweft.sample.french import Word
 from bitweft.sample.grammar import links

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from serving import align, ask, running
 from bitweft import Aligner, sample
-from bitweft.posterior import null_probabilities
+from bitweft.recipes.default.posterior import null_probabilities
 from bitweft.server import Limits
 from bitweft.server.page import page
 from bitweft.server.schema import ManyAnswer, ModelAnswer, PairAnswer, ProblemAnswer
 from bitweft.server.service import Service
-from bitweft.text import SentencePair
+from bitweft.text.bitext import SentencePair
+from serving import align, ask, running
 
 SOURCE, TARGET = "The big house is near the river .", "La grande maison est près de la rivière ."
 

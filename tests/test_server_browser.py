@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from chromium import NEEDED, SIZES, Chromium, kinds, lit, numbers, settle, started, word
-from serving import align, running
 from bitweft import Aligner
-from bitweft.dialects import read_entries
+from bitweft.links.formats.registry import read_entries
 from bitweft.server import Limits
 from bitweft.server.service import Service
+from chromium import NEEDED, SIZES, Chromium, kinds, lit, numbers, settle, started, word
+from serving import align, running
 
 pytestmark = NEEDED
 

@@ -15,8 +15,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from serving import align, ask, running
-from soak import exchanges, resident, served, soak
 from bitweft import Aligner, sample
 from bitweft.cli import main
 from bitweft.cli import serve as verb
@@ -25,7 +23,9 @@ from bitweft.server import Limits, serve
 from bitweft.server.problems import Problem
 from bitweft.server.run import is_loopback, listen
 from bitweft.server.service import Service
-from bitweft.text import SentencePair
+from bitweft.text.bitext import SentencePair
+from serving import align, ask, running
+from soak import exchanges, resident, served, soak
 
 
 @pytest.fixture(scope="module")

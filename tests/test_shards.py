@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from small import aligner, sample, write_joint
 from bitweft.cli import main
+from bitweft.corpus.shards import find_shards, parse_shard, shard_of
 from bitweft.errors import InputError, UsageError
-from bitweft.sharding import find_shards, parse_shard, shard_of
+from small import aligner, sample, write_joint
 
 
 def expected() -> str:

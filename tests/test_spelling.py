@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from bitweft.errors import InputError
-from bitweft.spelling import Reader, Spelling, affixes
+from bitweft.recipes.default.spelling import Reader, Spelling, affixes
 
 WORD = st.text(st.characters(codec="utf-8", exclude_characters="\n"), min_size=1, max_size=8)
 TEXT = st.lists(st.lists(WORD, max_size=6), min_size=1, max_size=6)

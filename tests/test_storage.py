@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitweft import storage
 from bitweft.aligner import Aligner
 from bitweft.sample import bitext, generate
-from bitweft.storage import Array, Growing, Shelf, counted
+from bitweft.storage import spill as storage
+from bitweft.storage.spill import Array, Growing, Shelf, counted
 
 BLOCKS = st.lists(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=20), max_size=10)
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitweft import symmetrization
-from bitweft.alignment import Alignment, Link
 from bitweft.errors import InputError, UsageError
-from bitweft.symmetrization import HEURISTICS, WALKS, symmetrize, symmetrize_all
+from bitweft.links import symmetrize as symmetrization
+from bitweft.links.alignment import Alignment, Link
+from bitweft.links.symmetrize import HEURISTICS, WALKS, symmetrize, symmetrize_all
 
 GROWING = [name for name in HEURISTICS if name not in ("intersection", "union")]
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bitweft.errors import InputError, MissingExtraError, UsageError
-from bitweft.tagging import TaggedText, load_tagger
-from bitweft.text import Bitext
+from bitweft.text.bitext import Bitext
+from bitweft.text.tags import TaggedText, load_tagger
 
 TEXT = Bitext.of([("the cat", "le chat"), ("", "non")])
 

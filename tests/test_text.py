@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitweft.errors import InputError, UsageError
-from bitweft.text import Bitext, Sentence, SentencePair, tokenize
-from bitweft.tokenization import TOKENIZERS
+from bitweft.text.bitext import Bitext, Sentence, SentencePair, tokenize
+from bitweft.text.tokenize import TOKENIZERS
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"))
 ANY_LINE = st.one_of(LINE, st.text("ab1. '’-_,\t\u00a0\u200b\u200d\u0301👩💻🇫🇷東กำक्ि"))

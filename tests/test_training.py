@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from bitweft import sample
-from bitweft.aggregation import aggregation
-from bitweft.batches import batch_rows, make_batch
 from bitweft.errors import UsageError
-from bitweft.features import EncodedText, FeatureConfig, Inventory, SideConfig
-from bitweft.model import ModelConfig, Network
-from bitweft.training import (
+from bitweft.recipes.paper.aggregation import aggregation
+from bitweft.recipes.paper.batches import batch_rows, make_batch
+from bitweft.recipes.paper.features import EncodedText, FeatureConfig, Inventory, SideConfig
+from bitweft.recipes.paper.network import ModelConfig, Network
+from bitweft.recipes.paper.train import (
     TableAdagrad,
     TrainingConfig,
     layer_optimizer,

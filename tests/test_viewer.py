@@ -19,10 +19,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitweft.alignment import Alignment, GoldAlignment
 from bitweft.cli import main
 from bitweft.errors import InputError
-from bitweft.text import Sentence, SentencePair, tokenize
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.text.bitext import Sentence, SentencePair, tokenize
 from bitweft.viewer import page, svg, text_grid
 from bitweft.viewer.grid import columns
 

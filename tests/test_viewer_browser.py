@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.links.evaluate import Counts, evaluate
+from bitweft.text.bitext import Sentence, SentencePair, tokenize
+from bitweft.viewer import page as write_page
 from chromium import (
     ALIGNMENTS,
     GOLDS,
@@ -26,10 +30,6 @@ from chromium import (
     started,
     word,
 )
-from bitweft.alignment import Alignment, GoldAlignment
-from bitweft.evaluation import Counts, evaluate
-from bitweft.text import Sentence, SentencePair, tokenize
-from bitweft.viewer import page as write_page
 
 pytestmark = NEEDED
 

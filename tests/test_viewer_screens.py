@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bitweft.links.alignment import Alignment
+from bitweft.text.bitext import SentencePair, tokenize
 from chromium import (
     ALIGNMENTS,
     GOLDS,
@@ -23,8 +25,6 @@ from chromium import (
     shown,
     started,
 )
-from bitweft.alignment import Alignment
-from bitweft.text import SentencePair, tokenize
 
 pytestmark = NEEDED
 

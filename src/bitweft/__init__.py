@@ -11,45 +11,45 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner as Aligner
-    from bitweft.alignment import Alignment as Alignment
-    from bitweft.alignment import GoldAlignment as GoldAlignment
+    from bitweft.errors import BitweftError as BitweftError
     from bitweft.errors import InputError as InputError
     from bitweft.errors import MissingExtraError as MissingExtraError
     from bitweft.errors import ModelError as ModelError
     from bitweft.errors import NothingToLearnError as NothingToLearnError
     from bitweft.errors import UsageError as UsageError
-    from bitweft.errors import BitweftError as BitweftError
-    from bitweft.evaluation import Score as Score
-    from bitweft.evaluation import evaluate as evaluate
-    from bitweft.posterior import Decoding as Decoding
-    from bitweft.posterior import Inference as Inference
+    from bitweft.links.alignment import Alignment as Alignment
+    from bitweft.links.alignment import GoldAlignment as GoldAlignment
+    from bitweft.links.evaluate import Score as Score
+    from bitweft.links.evaluate import evaluate as evaluate
+    from bitweft.links.symmetrize import symmetrize as symmetrize
     from bitweft.progress import Progress as Progress
-    from bitweft.symmetrization import symmetrize as symmetrize
-    from bitweft.text import Bitext as Bitext
-    from bitweft.text import Sentence as Sentence
-    from bitweft.text import SentencePair as SentencePair
+    from bitweft.recipes.default.posterior import Decoding as Decoding
+    from bitweft.recipes.default.posterior import Inference as Inference
+    from bitweft.text.bitext import Bitext as Bitext
+    from bitweft.text.bitext import Sentence as Sentence
+    from bitweft.text.bitext import SentencePair as SentencePair
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Aligner": "aligner",
-    "Alignment": "alignment",
-    "Bitext": "text",
-    "Decoding": "posterior",
-    "GoldAlignment": "alignment",
-    "Inference": "posterior",
+    "Alignment": "links.alignment",
+    "Bitext": "text.bitext",
+    "Decoding": "recipes.default.posterior",
+    "GoldAlignment": "links.alignment",
+    "Inference": "recipes.default.posterior",
     "InputError": "errors",
     "MissingExtraError": "errors",
     "ModelError": "errors",
     "NothingToLearnError": "errors",
     "Progress": "progress",
-    "Score": "evaluation",
-    "Sentence": "text",
-    "SentencePair": "text",
+    "Score": "links.evaluate",
+    "Sentence": "text.bitext",
+    "SentencePair": "text.bitext",
     "UsageError": "errors",
     "BitweftError": "errors",
-    "evaluate": "evaluation",
-    "symmetrize": "symmetrization",
+    "evaluate": "links.evaluate",
+    "symmetrize": "links.symmetrize",
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -15,15 +15,15 @@ from typing import Any, Protocol, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from bitweft.alignment import Alignment, GoldAlignment
-from bitweft.configuration import to_mapping, with_settings
-from bitweft.devices import check_device
-from bitweft.errors import ModelError, UsageError, BitweftError
-from bitweft.evaluation import Score, evaluate
-from bitweft.models import About, check_files, read_about, write_model
-from bitweft.posterior import Decoding, Inference, agreement
+from bitweft.errors import BitweftError, ModelError, UsageError
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.links.evaluate import Score, evaluate
 from bitweft.progress import Progress
-from bitweft.text import Bitext, Sentence, SentencePair, tokenize
+from bitweft.recipes.default.posterior import Decoding, Inference, agreement
+from bitweft.recipes.devices import check_device
+from bitweft.settings import to_mapping, with_settings
+from bitweft.storage.model_directory import About, check_files, read_about, write_model
+from bitweft.text.bitext import Bitext, Sentence, SentencePair, tokenize
 
 RECIPES = ("default", "paper")
 CHUNK = 256  # pairs that one thread aligns in a turn
@@ -50,12 +50,12 @@ class Recipe(Protocol):
 def _recipe_kind(name: str) -> tuple[Any, Any]:
     """Return a recipe's class and that of its configuration; importing only what that recipe needs."""
     if name == "default":
-        from bitweft.default import DefaultRecipe
-        from bitweft.learning import DefaultConfig
+        from bitweft.recipes.default.learn import DefaultConfig
+        from bitweft.recipes.default.recipe import DefaultRecipe
 
         return DefaultRecipe, DefaultConfig
     if name == "paper":
-        from bitweft.paper import PaperConfig, PaperRecipe
+        from bitweft.recipes.paper.recipe import PaperConfig, PaperRecipe
 
         return PaperRecipe, PaperConfig
     raise UsageError(f"there is no recipe {name!r}; there are {', '.join(RECIPES)}")
@@ -118,9 +118,9 @@ class Aligner:
     ) -> Aligner:
         """Learn from parallel text, and return the aligner.
 
-        The default recipe also takes `lexicon`, word pairs that are known (bitweft.dictionary.read_lexicon);
-        `known`, links that are known (bitweft.aligning.KnownLinks); `checkpoint`, to be able to go on after a
-        stop (bitweft.checkpoint.Checkpoint); and `go_on=True`, to learn on instead of anew.
+        The default recipe also takes `lexicon`, word pairs that are known (bitweft.links.known.read_lexicon);
+        `known`, links that are known (bitweft.corpus.align_files.KnownLinks); `checkpoint`, to be able to go on after a
+        stop (bitweft.storage.checkpoint.Checkpoint); and `go_on=True`, to learn on instead of anew.
         """
         for event in self.train(bitext, **help):
             if progress is not None:

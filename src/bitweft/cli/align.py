@@ -21,15 +21,15 @@ from bitweft.cli.learning import (
 )
 from bitweft.cli.options import add_output, add_text, bitext_of, report_oddities
 from bitweft.cli.progress import Meter
-from bitweft.dialects import DIALECTS
 from bitweft.errors import NothingToLearnError, UsageError
-from bitweft.output import open_output
+from bitweft.links.formats.registry import DIALECTS
+from bitweft.links.symmetrize import HEURISTICS
 from bitweft.progress import Progress
-from bitweft.symmetrization import HEURISTICS
-from bitweft.text import Bitext, SentencePair
+from bitweft.storage.output import open_output
+from bitweft.text.bitext import Bitext, SentencePair
 
 if TYPE_CHECKING:
-    from bitweft.tagging import TaggedText
+    from bitweft.text.tags import TaggedText
 
 DESCRIPTION = """\
 Align the words of parallel text: for each pair of lines, one line of links `source-target`, counted from 0.
@@ -117,7 +117,7 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
 
 def decoding_of(args: argparse.Namespace) -> Any:
     """Turn the options into a decoding."""
-    from bitweft.posterior import COMPLETE, LONGEST, PRECISE, Decoding
+    from bitweft.recipes.default.posterior import COMPLETE, LONGEST, PRECISE, Decoding
 
     threshold = PRECISE if args.precision else COMPLETE if args.recall else args.threshold
     longest = LONGEST if args.max_length is None else args.max_length
@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> None:
     for path in (args.output, args.scores):
         refuse_input_as_output(path, inputs)
     if args.save_model is not None:
-        from bitweft.models import check_free
+        from bitweft.storage.model_directory import check_free
 
         check_free(args.save_model, force=args.force)
     aligner = load_model(args)
@@ -238,13 +238,13 @@ def write(
     name: str,
 ) -> Any:
     """Write the links of the text, or of its part, and return the summary."""
-    from bitweft.aligning import KnownLinks, Summary, Wanted, write_links
+    from bitweft.corpus.align_files import KnownLinks, Summary, Wanted, write_links
 
     wanted = Wanted(args.to, decoding_of(args), args.strict)
     pairs: Iterable[SentencePair] = text
     total = 0 if aligner is None else aligner.about.training.get("pairs", 0) if args.model is None else 0
     if args.shard is not None:
-        from bitweft.sharding import parse_shard, shard_of
+        from bitweft.corpus.shards import parse_shard, shard_of
 
         pairs = shard_of(text, *parse_shard(args.shard))
     known = None if args.known_links is None else KnownLinks(args.known_links)
@@ -260,8 +260,8 @@ def write(
 
 def run_shards(args: argparse.Namespace) -> None:
     """Align files, each by itself."""
-    from bitweft.aligning import Summary, Wanted
-    from bitweft.sharding import Shards, align_shards, find_shards, parse_shard
+    from bitweft.corpus.align_files import Summary, Wanted
+    from bitweft.corpus.shards import Shards, align_shards, find_shards, parse_shard
 
     aligner = load_model(args)
     args.tokenize = args.tokenize or aligner.about.tokenize

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 
-from bitweft.checking import LONG, check
 from bitweft.cli.options import add_dialect
-from bitweft.output import open_output
-from bitweft.tokenization import TOKENIZERS
+from bitweft.links.check import LONG, check
+from bitweft.storage.output import open_output
+from bitweft.text.tokenize import TOKENIZERS
 
 DESCRIPTION = (
     "Look for faults in text and links before they break something: line counts, encoding, empty and very\n"

@@ -12,12 +12,12 @@ from bitweft.cli.options import (
     optional_bitext_of,
     report_oddities,
 )
-from bitweft.conversion import convert
-from bitweft.dialects import DIALECTS, detect_dialect, read_entries, write_entries
 from bitweft.errors import UsageError
-from bitweft.lines import LineFile
-from bitweft.output import open_output
-from bitweft.text import Bitext
+from bitweft.links.convert import convert
+from bitweft.links.formats.registry import DIALECTS, detect_dialect, read_entries, write_entries
+from bitweft.storage.output import open_output
+from bitweft.text.bitext import Bitext
+from bitweft.text.lines import LineFile
 
 DESCRIPTION = "Turn links from any format into any other.\n\nformats:\n" + "\n".join(
     f"  {dialect.name:<11} {dialect.summary}" for dialect in DIALECTS.values()

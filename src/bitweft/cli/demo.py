@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from bitweft.alignment import Alignment, GoldAlignment, Link
-from bitweft.alignment import Entry as LinkEntry
 from bitweft.cli.drawing import draw_links
 from bitweft.cli.learning import tell_compiling
 from bitweft.cli.progress import Meter
+from bitweft.corpus.lexicon import Entry, Lexicon, Pruning
 from bitweft.errors import InputError
-from bitweft.evaluation import Score, evaluate
-from bitweft.lexicon import Entry, Lexicon, Pruning
-from bitweft.output import open_output
-from bitweft.pharaoh import format_line
+from bitweft.links.alignment import Alignment, GoldAlignment, Link
+from bitweft.links.alignment import Entry as LinkEntry
+from bitweft.links.evaluate import Score, evaluate
+from bitweft.links.formats.pharaoh import format_line
 from bitweft.sample import SamplePair, bitext, generate, natural
-from bitweft.text import Bitext
+from bitweft.storage.output import open_output
+from bitweft.text.bitext import Bitext
 from bitweft.viewer import page
 
 DESCRIPTION = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bitweft.alignment import Link
+from bitweft.links.alignment import Link
 
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
 GLYPHS = {

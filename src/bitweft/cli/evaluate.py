@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from bitweft.alignment import Alignment
 from bitweft.cli.options import add_text_options, optional_bitext_of, report_oddities
-from bitweft.dialects import DIALECTS, read_alignments, read_gold
 from bitweft.errors import UsageError
-from bitweft.evaluation import Score, WordErrors, WordPair, evaluate, word_errors
-from bitweft.significance import MEASURES, Comparison, Interval, compare, confidence_intervals
-from bitweft.text import Bitext
+from bitweft.links.alignment import Alignment
+from bitweft.links.evaluate import Score, WordErrors, WordPair, evaluate, word_errors
+from bitweft.links.formats.registry import DIALECTS, read_alignments, read_gold
+from bitweft.links.significance import MEASURES, Comparison, Interval, compare, confidence_intervals
+from bitweft.text.bitext import Bitext
 
 DESCRIPTION = """\
 Score links against gold links: precision on the possible ones, recall on the sure ones, F1, and the

@@ -7,14 +7,14 @@ import sys
 from contextlib import ExitStack
 from typing import Any, TextIO
 
-from bitweft.alignment import Alignment
 from bitweft.cli.learning import tell_compiling
 from bitweft.cli.options import report_oddities
 from bitweft.cli.progress import Meter
 from bitweft.errors import NothingToLearnError, UsageError
-from bitweft.output import open_output
+from bitweft.links.alignment import Alignment
 from bitweft.progress import Progress
-from bitweft.text import Bitext
+from bitweft.storage.output import open_output
+from bitweft.text.bitext import Bitext
 
 DESCRIPTION = """\
 Align as fast_align does: `source ||| target` lines in, `i-j` links out, each target word linked to one source
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
     if ignored:
         sys.stderr.write(f"bitweft: {', '.join(ignored)}: accepted, but without a meaning here\n")
     if args.conditional_probabilities is not None:
-        from bitweft.models import check_free
+        from bitweft.storage.model_directory import check_free
 
         check_free(args.conditional_probabilities)
     text = Bitext(args.input, strict=False)
@@ -103,7 +103,7 @@ def made(args: argparse.Namespace, text: Bitext, meter: Meter) -> Any:
 
 def write(args: argparse.Namespace, aligner: Any, text: Bitext, stream: TextIO, meter: Meter) -> None:
     """Write a line for each pair."""
-    from bitweft.posterior import Decoding, Inference
+    from bitweft.recipes.default.posterior import Decoding, Inference
 
     decoding = Decoding(direction="backward" if args.reverse else "forward")
     if aligner is None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from bitweft.cli.options import add_quiet
 from bitweft.cli.progress import Meter
 from bitweft.errors import UsageError
-from bitweft.text import Bitext
+from bitweft.text.bitext import Bitext
 
 if TYPE_CHECKING:
-    from bitweft.tagging import TaggedText
+    from bitweft.text.tags import TaggedText
 
 NONE = "none"  # a side without tags
 
@@ -75,7 +75,7 @@ def tagged(text: Bitext, files: Sequence[str] | None) -> Bitext | TaggedText:
     """Give a text the tags of files beside it, if there are any."""
     if files is None:
         return text
-    from bitweft.tagging import TaggedText
+    from bitweft.text.tags import TaggedText
 
     source, target = (None if file == NONE else file for file in files)
     return TaggedText(text, source=source, target=target)
@@ -133,14 +133,14 @@ def learn(
 ) -> None:
     """Learn from a text, showing how far it is."""
     if args.lexicon is not None:
-        from bitweft.dictionary import read_lexicon
+        from bitweft.links.known import read_lexicon
 
         lexicon, passed_over = read_lexicon(args.lexicon)
         help["lexicon"] = lexicon
         if passed_over and not args.quiet:
             meter.say(f"{args.lexicon}: {passed_over:,} entries of several words passed over")
     if args.known_links is not None:
-        from bitweft.aligning import KnownLinks
+        from bitweft.corpus.align_files import KnownLinks
 
         help["known"] = KnownLinks(args.known_links)
     tell_compiling(aligner.about.recipe, meter, args.quiet)
@@ -155,7 +155,7 @@ def tell_compiling(recipe: str, meter: Meter, quiet: bool = False) -> None:
 
 def _needs_compiling() -> bool:
     """Tell whether the inner loops will be compiled first: once for each installation, and after a change."""
-    from bitweft import kernels
+    from bitweft.recipes.default import kernels
 
     try:
         return not os.path.exists(kernels.posteriors._cache._cache_file._index_path)

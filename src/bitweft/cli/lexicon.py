@@ -13,10 +13,19 @@ from typing import TextIO
 from bitweft.cli.linked import LinkFile, add_text_and_links, text_and_links
 from bitweft.cli.options import add_output, add_quiet, report_oddities
 from bitweft.cli.progress import Meter
+from bitweft.corpus.lexicon import (
+    Entry,
+    Example,
+    Lexicon,
+    Pruning,
+    examples,
+    write_json,
+    write_table,
+    write_tsv,
+)
 from bitweft.errors import UsageError
-from bitweft.lexicon import Entry, Example, Lexicon, Pruning, examples, write_json, write_table, write_tsv
-from bitweft.output import open_output
-from bitweft.text import Bitext
+from bitweft.storage.output import open_output
+from bitweft.text.bitext import Bitext
 
 DESCRIPTION = """\
 Count which words are linked to which: counts, p(target|source), p(source|target), and an example.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from bitweft.alignment import Alignment
 from bitweft.cli.options import add_dialect, add_text, bitext_of
-from bitweft.dialects import read_entries
 from bitweft.errors import UsageError
-from bitweft.lines import LineFile
-from bitweft.text import Bitext
+from bitweft.links.alignment import Alignment
+from bitweft.links.formats.registry import read_entries
+from bitweft.text.bitext import Bitext
+from bitweft.text.lines import LineFile
 
 
 class LinkFile:

@@ -32,9 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """List the neighbours."""
-    from bitweft.analysis import best_target_words, nearest_windows
-    from bitweft.paper import PaperRecipe
-    from bitweft.text import Bitext
+    from bitweft.recipes.paper.neighbors import best_target_words, nearest_windows
+    from bitweft.recipes.paper.recipe import PaperRecipe
+    from bitweft.text.bitext import Bitext
 
     if args.count < 1:
         raise UsageError("--count must be at least 1")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bitweft.dialects import DIALECTS
 from bitweft.errors import UsageError
-from bitweft.joint import FORMATS
-from bitweft.text import Bitext
-from bitweft.tokenization import TOKENIZERS
+from bitweft.links.formats.registry import DIALECTS
+from bitweft.text.bitext import Bitext
+from bitweft.text.joint import FORMATS
+from bitweft.text.tokenize import TOKENIZERS
 
 
 def add_text(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:

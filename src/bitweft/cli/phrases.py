@@ -9,7 +9,7 @@ import sys
 from bitweft.cli.linked import add_text_and_links, text_and_links
 from bitweft.cli.options import add_quiet, report_oddities
 from bitweft.cli.progress import Meter
-from bitweft.phrases import PhraseOptions, write_phrase_tables
+from bitweft.corpus.phrases import PhraseOptions, write_phrase_tables
 
 DESCRIPTION = """\
 Extract the phrase pairs that links allow, score them both ways, and write what Moses reads into DIR:

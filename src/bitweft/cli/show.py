@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bitweft.cli.options import add_output
-from bitweft.output import open_output
+from bitweft.storage.output import open_output
 
 DESCRIPTION = "Describe a kept model: languages, sizes, recipe, training record, licence note."
 EXAMPLES = """\
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Show."""
     from bitweft.aligner import Aligner
-    from bitweft.models import read_about
+    from bitweft.storage.model_directory import read_about
 
     path = Path(args.model)
     about = read_about(path)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from bitweft.cli.options import add_dialect, add_output
-from bitweft.dialects import read_alignments, write_alignments
-from bitweft.output import open_output
-from bitweft.symmetrization import HEURISTICS, WALKS, symmetrize_all
+from bitweft.links.formats.registry import read_alignments, write_alignments
+from bitweft.links.symmetrize import HEURISTICS, WALKS, symmetrize_all
+from bitweft.storage.output import open_output
 
 DESCRIPTION = """\
 Combine the links of two directions, line by line. Both files give links as source-target, as fast_align,

@@ -18,7 +18,7 @@ from bitweft.cli.learning import (
 from bitweft.cli.options import add_text, bitext_of, report_oddities
 from bitweft.cli.progress import Meter, duration
 from bitweft.errors import UsageError
-from bitweft.text import Bitext
+from bitweft.text.bitext import Bitext
 
 DESCRIPTION = """\
 Learn a model from parallel text and keep it as a directory: `bitweft align --model DIR` then gives the links of
@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Train."""
-    from bitweft.models import check_free
+    from bitweft.storage.model_directory import check_free
 
     check_free(args.output, force=args.force)
     aligner = start(args)
@@ -110,7 +110,7 @@ def read_dev(args: argparse.Namespace) -> Any:
         return None
     if args.recipe != "paper":
         raise UsageError("--dev is for --recipe paper: the default recipe leaves nothing to choose")
-    from bitweft.dialects import read_gold
+    from bitweft.links.formats.registry import read_gold
 
     source, target, gold = args.dev
     text = Bitext(source, target, tokenize=args.tokenize)
@@ -139,7 +139,7 @@ def checkpoint(args: argparse.Namespace) -> dict[str, Any]:
     """Make the checkpoint that the options ask for, if they do."""
     if args.checkpoint_every is None and args.checkpoint is None and not args.resume:
         return {}
-    from bitweft.checkpoint import Checkpoint
+    from bitweft.storage.checkpoint import Checkpoint
 
     directory = args.checkpoint or f"{args.output.rstrip('/')}.checkpoint"
     every = 600.0 if args.checkpoint_every is None else args.checkpoint_every

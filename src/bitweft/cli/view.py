@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, tee
 from typing import NamedTuple, TextIO, TypeVar
 
-from bitweft.alignment import Alignment, GoldAlignment
 from bitweft.cli.options import add_dialect, add_output, add_text, bitext_of, report_oddities
-from bitweft.dialects import DIALECTS, read_entries, read_gold
 from bitweft.errors import InputError, UsageError
-from bitweft.evaluation import Counts
-from bitweft.output import open_output
-from bitweft.text import Bitext, SentencePair
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.links.evaluate import Counts
+from bitweft.links.formats.registry import DIALECTS, read_entries, read_gold
+from bitweft.storage.output import open_output
+from bitweft.text.bitext import Bitext, SentencePair
 from bitweft.viewer import LEGEND, page, svg, text_grid
 
 DESCRIPTION = """\

@@ -18,9 +18,9 @@ from importlib.resources import files
 from itertools import islice
 from typing import NamedTuple
 
-from bitweft.alignment import GoldAlignment
-from bitweft.pharaoh import Items, entry_of
-from bitweft.text import Bitext
+from bitweft.links.alignment import GoldAlignment
+from bitweft.links.formats.pharaoh import Items, entry_of
+from bitweft.text.bitext import Bitext
 
 __all__ = ["SamplePair", "bitext", "generate", "natural"]
 

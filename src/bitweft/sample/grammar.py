@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bitweft.alignment import GoldAlignment, Link
+from bitweft.links.alignment import GoldAlignment, Link
 from bitweft.sample import english, french
 from bitweft.sample.clauses import AVOIR, ETRE, STATIVE, adverbials, be, clause, copula, third_person
 from bitweft.sample.french import Word, agree

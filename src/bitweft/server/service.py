@@ -14,11 +14,11 @@ import numpy as np
 from pydantic import ValidationError
 
 from bitweft.aligner import Aligner
-from bitweft.posterior import Inference, Matrix, agreement, null_probabilities
+from bitweft.recipes.default.posterior import Inference, Matrix, agreement, null_probabilities
 from bitweft.server.limits import Limits
 from bitweft.server.problems import Problem
 from bitweft.server.schema import QUESTION, ManyPairs, Question
-from bitweft.text import Bitext, Sentence, SentencePair
+from bitweft.text.bitext import Bitext, Sentence, SentencePair
 
 CELLS = 1 << 18  # word pairs that are aligned between two looks at the clock
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from bitweft.alignment import Alignment, GoldAlignment
-from bitweft.text import SentencePair
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.text.bitext import SentencePair
 from bitweft.viewer.marks import Kind, Mark, check, marks, printable
 
 _LEAST = 24  # columns: a terminal narrower than this gets lines that are too long

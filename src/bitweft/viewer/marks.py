@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from bitweft.alignment import Alignment, GoldAlignment, Link
-from bitweft.dialects import outside
 from bitweft.errors import InputError
-from bitweft.text import SentencePair
+from bitweft.links.alignment import Alignment, GoldAlignment, Link
+from bitweft.links.formats.registry import outside
+from bitweft.text.bitext import SentencePair
 
 # Marks that change the direction of the text around them, and two code points that XML forbids.
 _UNWANTED = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\uffff")

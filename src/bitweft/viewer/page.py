@@ -12,9 +12,9 @@ from importlib import resources
 from string import Template
 from typing import Any, NamedTuple, TextIO
 
-from bitweft.alignment import Alignment, GoldAlignment, Link
-from bitweft.lockstep import lockstep
-from bitweft.text import Sentence, SentencePair
+from bitweft.links.alignment import Alignment, GoldAlignment, Link
+from bitweft.storage.lockstep import lockstep
+from bitweft.text.bitext import Sentence, SentencePair
 from bitweft.viewer.marks import check, printable, shades
 
 STYLES = ("draw.css", "view.css")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from bitweft.alignment import Alignment, GoldAlignment
-from bitweft.text import SentencePair
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.text.bitext import SentencePair
 from bitweft.viewer.marks import Kind, Mark, check, marks, printable, right_to_left
 
 _SIZE = 20  # of the letters, in pixels

@@ -1,0 +1,165 @@
+"""Links of a whole text, written as they come: one line in, one line out, and a summary of what was odd."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TextIO
+
+from bitweft.aligner import Aligner
+from bitweft.errors import InputError
+from bitweft.links.alignment import Alignment, Entry
+from bitweft.links.formats.pharaoh import decimal, read_lines
+from bitweft.links.formats.registry import dialect_named, outside
+from bitweft.recipes.default.posterior import Decoding, Inference, with_known
+from bitweft.text.bitext import Bitext, SentencePair
+from bitweft.text.lines import LineFile
+
+
+@dataclass
+class Summary:
+    """Count what became of the pairs of a text."""
+
+    pairs: int = 0
+    links: int = 0
+    empty: int = 0
+    too_long: int = 0
+    damaged: int = 0
+    unlinked: int = 0  # with words on both sides, but without a link
+
+    def count(self, pair: SentencePair, inference: Inference) -> None:
+        """Add one pair."""
+        self.pairs += 1
+        self.links += len(inference.alignment)
+        if not len(pair.source) or not len(pair.target):
+            self.empty += 1
+        elif inference.too_long:
+            self.too_long += 1
+        elif not inference.alignment.links:
+            self.unlinked += 1
+
+    def __add__(self, other: Summary) -> Summary:
+        return Summary(
+            *(own + more for own, more in zip(vars(self).values(), vars(other).values(), strict=True))
+        )
+
+    def __str__(self) -> str:
+        damaged = f" ({self.damaged:,} damaged lines)" if self.damaged else ""
+        odd = (
+            (self.too_long, "too long"),
+            (self.empty, f"without words on a side{damaged}"),
+            (self.unlinked, "in which nothing fits"),
+        )
+        left = ", ".join(f"{count:,} {what}" for count, what in odd if count)
+        return f"{self.pairs:,} pairs, {self.links:,} links" + (f"; left empty: {left}" if left else "")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Say what is to be written of each pair."""
+
+    dialect: str = "pharaoh"
+    decoding: Decoding = field(default_factory=Decoding)
+    strict: bool = False  # a pair that is too long is an error
+
+
+class KnownLinks:
+    """Walk a file of known links, `0-0 1-2` a line, beside its text, as often as wanted.
+
+    A word that has known links has no others.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = LineFile(path)
+
+    def beside(self, pairs: Iterable[SentencePair]) -> Iterator[tuple[SentencePair, Alignment]]:
+        """Give each pair with its known links, and fail where file and text do not fit."""
+        links = read_lines(self._file, "pharaoh", False)
+        number = 0
+        for number, pair in enumerate(pairs, 1):
+            entry = next(links, None)
+            if entry is None:
+                raise self._fault("the file ends here, but the text goes on", number)
+            fault = outside(entry.alignment, pair)
+            if fault is not None:
+                raise self._fault(fault, number)
+            yield pair, entry.alignment
+        if next(links, None) is not None:
+            raise self._fault("the text has ended before", number + 1)
+
+    def _fault(self, what: str, line: int) -> InputError:
+        return InputError(what, file=self._file.name, line=line)
+
+
+def write_links(
+    aligner: Aligner | None,
+    pairs: Iterable[SentencePair],
+    stream: TextIO,
+    wanted: Wanted,
+    *,
+    scores: TextIO | None = None,
+    known: KnownLinks | None = None,
+    name: str | None = None,
+) -> Iterator[Summary]:
+    """Write the links of each pair as they come; give the summary so far after each.
+
+    `scores` gets a line for each pair: its score, a tab, its links' probabilities. `name` is the text's, for
+    messages. Without an aligner, because there was nothing to learn from, no pair gets links.
+    """
+    dialect = dialect_named(wanted.dialect)
+    summary = Summary()
+    for pair, inference in _inferences(aligner, pairs, wanted, known):
+        summary.count(pair, inference)
+        if inference.too_long and wanted.strict:
+            sizes = f"{len(pair.source):,} and {len(pair.target):,} words"
+            message = f"{sizes}, more than --max-length {wanted.decoding.longest:,} allows"
+            raise InputError(message, file=name, line=summary.pairs)
+        entry = Entry(inference.alignment, score=inference.score, pair=pair, unlinked=inference.unlinked)
+        text = dialect.write(entry, summary.pairs)
+        if text or dialect.line_a_pair:
+            stream.write(text + "\n")
+        if scores is not None:
+            scores.write(score_line(inference) + "\n")
+        yield summary
+    if isinstance(pairs, Bitext):
+        summary.damaged = pairs.oddities.damaged
+    yield summary
+
+
+def _inferences(
+    aligner: Aligner | None, pairs: Iterable[SentencePair], wanted: Wanted, known: KnownLinks | None
+) -> Iterator[tuple[SentencePair, Inference]]:
+    if aligner is None:
+        yield from ((pair, Inference(Alignment())) for pair in pairs)
+        return
+    if known is None:
+        yield from aligner.stream(pairs, decoding=wanted.decoding)
+        return
+    certain: deque[Alignment] = deque()  # of the pairs that are being worked on
+
+    def kept() -> Iterator[SentencePair]:
+        for pair, links in known.beside(pairs):
+            certain.append(links)
+            yield pair
+
+    for pair, inference in aligner.stream(kept(), decoding=wanted.decoding):
+        yield pair, _with_known(inference, certain.popleft())
+
+
+def _with_known(inference: Inference, known: Alignment) -> Inference:
+    alignment = with_known(inference.alignment, known)
+    if inference.unlinked is None:
+        return replace(inference, alignment=alignment)
+    linked = [{link[side] for link in alignment.links} for side in (0, 1)]
+    source, target = (
+        tuple((place, chance) for place, chance in own if place not in taken)
+        for own, taken in zip(inference.unlinked, linked, strict=True)
+    )
+    return replace(inference, alignment=alignment, unlinked=(source, target))
+
+
+def score_line(inference: Inference) -> str:
+    """Write the score of a pair, a tab, and the probabilities of its links in their order."""
+    score = "" if inference.score is None else f"{inference.score:.6f}"
+    return score + "\t" + " ".join(map(decimal, inference.alignment.probabilities or ()))

@@ -1,0 +1,110 @@
+"""The dialects of one line a pair: `0-0 1-2`, with possible links (`1?2`, `1p2`) or scores (`1-2:0.5`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from bitweft.errors import InputError
+from bitweft.links.alignment import Alignment, Entry, Link
+from bitweft.text.lines import LineFile
+
+# One word of a line: its link (none for a word linked to NULL), whether it is sure, its probability.
+Item: TypeAlias = tuple[Link | None, bool, float | None]
+
+MARKS = {"pharaoh": "-", "possible": "-?p", "possible-p": "-?p", "talp": "-?p", "scored": "-:"}
+_ITEM = re.compile(r"([0-9]{1,9}|NULL)([-?p])([0-9]{1,9}|NULL)((?::[-+.0-9eE]+){0,2})", re.ASCII)
+_EXAMPLES = {
+    "pharaoh": "0-0",
+    "possible": "0-0 or 0?0",
+    "possible-p": "0-0 or 0p0",
+    "talp": "1-1 or 1p1",
+    "scored": "0-0:0.9",
+}
+
+
+class Items(dict[str, Item]):
+    """Parse each distinct word of a file of links once: few differ."""
+
+    def __init__(self, dialect: str, one_based: bool) -> None:
+        super().__init__()
+        self.dialect = dialect
+        self.first = int(one_based)
+
+    def __missing__(self, word: str) -> Item:
+        found = _ITEM.fullmatch(word)
+        if found is None or not self._allowed(found):
+            raise ValueError(f"{word!r} is not a link like {_EXAMPLES[self.dialect]}")
+        source, mark, target, scores = found.groups()
+        probability = float(scores.split(":")[1]) if scores else None
+        if "NULL" in (source, target):
+            item: Item = (None, True, probability)
+        else:
+            item = ((self._index(word, source), self._index(word, target)), mark == "-", probability)
+        if len(self) > 1 << 18:
+            self.clear()
+        self[word] = item
+        return item
+
+    def _allowed(self, found: re.Match[str]) -> bool:
+        marks = MARKS[self.dialect]
+        scored = found[4] != "" or "NULL" in (found[1], found[3])
+        return found[2] in marks and (not scored or ":" in marks)
+
+    def _index(self, word: str, digits: str) -> int:
+        index = int(digits) - self.first
+        if index < 0:
+            raise ValueError(f"{word!r} has the index 0, so these links are not one-based")
+        return index
+
+
+def read_lines(file: LineFile, dialect: str, one_based: bool) -> Iterator[Entry]:
+    """Read one entry a line; NULL links (`NULL-3`) say that a word has no link and are left out."""
+    items = Items(dialect, one_based)
+    make = entry_of if ":" in MARKS[dialect] or "?" in MARKS[dialect] else _plain_entry
+    for number, line in enumerate(file.lines(), 1):
+        try:
+            yield make([items[word] for word in line.split()])
+        except ValueError as error:
+            raise InputError(str(error), file=file.name, line=number) from error
+
+
+def _plain_entry(items: list[Item]) -> Entry:
+    return Entry(Alignment(tuple(sorted({link for link, _, _ in items if link is not None}))))
+
+
+def entry_of(items: list[Item]) -> Entry:
+    """Make an entry of parsed links: a link given as sure and as possible is sure."""
+    kept = [(link, sure, probability) for link, sure, probability in items if link is not None]
+    links = [link for link, _, _ in kept]
+    unsure = frozenset(links) - {link for link, sure, _ in kept if sure}
+    scored = [probability for _, _, probability in kept if probability is not None]
+    if not scored:
+        return Entry(Alignment.of(links), unsure)
+    if len(scored) != len(links):
+        raise ValueError("some links have a score and some have none")
+    return Entry(Alignment.of(links, scored), unsure)
+
+
+def format_line(entry: Entry, dialect: str) -> str:
+    """Write one line of links, without its end."""
+    first = 1 if dialect == "talp" else 0
+    if dialect == "scored" and entry.alignment.probabilities is not None:
+        scored = zip(entry.alignment.links, entry.alignment.probabilities, strict=True)
+        items = [f"{s}-{t}:{decimal(p)}" for (s, t), p in scored]
+        if entry.unlinked is not None:
+            items += [f"{s}-NULL:{decimal(p)}" for s, p in entry.unlinked[0]]
+            items += [f"NULL-{t}:{decimal(p)}" for t, p in entry.unlinked[1]]
+        return " ".join(items)
+    if dialect in ("pharaoh", "scored"):
+        return str(entry.alignment)
+    mark = "?" if dialect == "possible" else "p"
+    return " ".join(
+        f"{s + first}{mark if (s, t) in entry.unsure else '-'}{t + first}" for s, t in entry.alignment.links
+    )
+
+
+def decimal(number: float) -> str:
+    """Write a number with up to eight decimals and no exponent."""
+    return f"{number:.8f}".rstrip("0").rstrip(".")

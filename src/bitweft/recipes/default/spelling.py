@@ -1,0 +1,190 @@
+"""The words of one side, and the beginnings and endings that they share: the rows behind their vectors."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from bitweft.errors import InputError
+from bitweft.recipes.paper.features import Vocabulary
+from bitweft.storage import spill as storage
+from bitweft.storage.spill import Growing, counted
+
+PREFIXES, SUFFIXES = (2, 3, 4, 5), (2, 3)
+# Where words are of few signs, as in Chinese, each sign says more.
+FEW = 3.5
+SHORT_PREFIXES, SHORT_SUFFIXES = (1, 2, 3), (1,)
+
+
+def affixes(word: str, *, short: bool = False) -> Iterator[str]:
+    """Name the beginnings (`abc-`) and endings (`-bc`) of a word; a short word is its own beginning."""
+    for length in SHORT_PREFIXES if short else PREFIXES:
+        if len(word) >= length:
+            yield word[:length] + "-"
+    for length in SHORT_SUFFIXES if short else SUFFIXES:
+        if len(word) > length:
+            yield "-" + word[-length:]
+
+
+def _short(words: Collection[str]) -> bool:
+    return sum(map(len, words)) < FEW * len(words)
+
+
+class Spelling:
+    """Number the words of one side, and know the rows of the look-up table that make up each word's vector.
+
+    The first rows are the words' own, the others belong to the affixes that at least two words share.
+    """
+
+    def __init__(self, words: Vocabulary, affixes: Vocabulary) -> None:
+        self.words = words
+        self.affixes = affixes
+        self.short = _short(words.entries)
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> Spelling:
+        """Learn the words and affixes of one side from its words' counts."""
+        short = _short(counts)
+        shared = Counter(affix for word in counts for affix in affixes(word, short=short))
+        kept = {affix: count for affix, count in shared.items() if count > 1}
+        return cls(Vocabulary.of(counts, len(counts)), Vocabulary.of(kept, len(kept)))
+
+    @property
+    def size(self) -> int:
+        """Return the number of rows."""
+        return len(self.words) + len(self.affixes)
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Return how often each word occurs, by its number."""
+        reserved = len(self.words) - len(self.words.entries)
+        return np.array([0] * reserved + list(self.words.counts.values()), np.int64)
+
+    def rows(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the rows of all words, one after the other, and where each word's begin."""
+        reserved = len(self.words) - len(self.words.entries)
+        spelt: list[list[int]] = [[] for _ in range(reserved)]
+        spelt += (
+            [number, *self._affix_rows(word)] for number, word in enumerate(self.words.entries, reserved)
+        )
+        return _flat(spelt)
+
+    def unseen_rows(self, words: Iterable[str]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the rows of words that have none of their own."""
+        return _flat([list(self._affix_rows(word)) for word in words])
+
+    def _affix_rows(self, word: str) -> Iterator[int]:
+        known = self.affixes.known
+        first = len(self.words)
+        return (first + known[affix] for affix in affixes(word, short=self.short) if affix in known)
+
+    def encode(
+        self, sentences: Iterable[Sequence[str]]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], list[str]]:
+        """Return the tokens' numbers, where each sentence begins, and the unseen words, numbered last."""
+        known = self.words.known
+        unseen: dict[str, int] = {}
+        tokens = array("i")
+        offsets = array("q", [0])
+        for sentence in sentences:
+            try:
+                tokens.extend([known[word] for word in sentence])
+            except KeyError:
+                tokens.extend(
+                    [
+                        known[word]
+                        if word in known
+                        else unseen.setdefault(word, len(self.words) + len(unseen))
+                        for word in sentence
+                    ]
+                )
+            offsets.append(len(tokens))
+        return _array(tokens), np.frombuffer(offsets, np.int64), list(unseen)
+
+    def save(self, directory: Path, name: str) -> None:
+        """Write words and affixes as text, a line each, with their counts."""
+        self.words.save(directory / f"{name}.words.txt")
+        self.affixes.save(directory / f"{name}.affixes.txt")
+
+    @classmethod
+    def load(cls, directory: Path, name: str) -> Spelling:
+        """Read what `save` wrote."""
+        return cls(
+            Vocabulary.load(directory / f"{name}.words.txt"),
+            Vocabulary.load(directory / f"{name}.affixes.txt"),
+        )
+
+
+def _array(numbers: array[int]) -> npt.NDArray[np.int32]:
+    return np.frombuffer(numbers, np.int32) if numbers else np.empty(0, np.int32)
+
+
+def _flat(lists: Sequence[Sequence[int]]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    offsets = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum([len(each) for each in lists], out=offsets[1:])
+    return np.array([item for each in lists for item in each], np.int32), offsets
+
+
+class Reader:
+    """Number the words of one side in the order in which they come; `finish` renumbers them by frequency."""
+
+    def __init__(self, lowercase: bool) -> None:
+        self._numbers = _Numbers(lowercase)
+        self._tokens = Growing(np.int32)
+        self._latest = array("i")
+        self._offsets = array("q", [0])
+
+    def add(self, sentence: Sequence[str]) -> None:
+        """Take the next sentence."""
+        self._latest.extend(map(self._numbers.__getitem__, sentence))
+        self._offsets.append(self._offsets[-1] + len(sentence))
+        if len(self._latest) > storage.BLOCK:
+            self._put_away()
+
+    def _put_away(self) -> None:
+        self._tokens.extend(_array(self._latest))
+        self._latest = array("i")
+
+    def finish(
+        self, more: Mapping[str, int] | None = None
+    ) -> tuple[Spelling, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the spelling, the numbers of all tokens, and where each sentence begins.
+
+        `more` words, with how often they count, are part of the spelling too.
+        """
+        self._put_away()
+        words = list(self._numbers.words)
+        tokens = self._tokens.finish()
+        seen = Counter(dict(zip(words, counted(tokens, len(words)).tolist(), strict=True)))
+        seen.update(more or {})
+        spelling = Spelling.of(seen)
+        final = np.array([spelling.words.known[word] for word in words], np.int32)
+        for start in range(0, len(tokens), storage.BLOCK):
+            tokens[start : start + storage.BLOCK] = final[tokens[start : start + storage.BLOCK]]
+        return spelling, tokens, np.frombuffer(self._offsets, np.int64)
+
+
+class _Numbers(dict[str, int]):
+    """Number words on sight. Each spelling is lower-cased once, not at each occurrence."""
+
+    def __init__(self, lowercase: bool) -> None:
+        super().__init__()
+        self.lowercase = lowercase
+        self.words: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> int:
+        form = word.lower() if self.lowercase else word
+        _check_word(form)
+        number = self[word] = self.words.setdefault(form, len(self.words))
+        return number
+
+
+def _check_word(word: str) -> None:
+    """Refuse what a vocabulary file cannot hold; words of text files are never of this kind."""
+    if "\n" in word or any("\ud800" <= letter <= "\udfff" for letter in word):
+        raise InputError(f"the word {word!r} has a line break or half a surrogate pair in it")

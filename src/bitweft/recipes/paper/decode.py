@@ -1,0 +1,145 @@
+"""From scores to links (section 2.3): the best source word, if it stands out from the negatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from bitweft.errors import UsageError
+from bitweft.links.alignment import Alignment
+from bitweft.links.symmetrize import HEURISTICS
+from bitweft.recipes.paper.aggregation import posteriors
+from bitweft.recipes.paper.batches import Sentences, padded
+from bitweft.recipes.paper.features import EncodedText
+from bitweft.recipes.paper.network import Network
+
+CELLS = 16_000_000  # how many numbers a tensor of scores may hold at once
+BATCH = 64
+GROUP = 8  # target sentences that share their negatives in the statistics
+DECIMALS = 6  # of a score: sums in another order, as other batches have them, then decide alike
+
+
+@dataclass(frozen=True)
+class DecodingConfig:
+    """Choose how scores become links."""
+
+    alpha: float = 1.5  # of links from source to target
+    backward_alpha: float = 1.5  # of the other direction, whose scores are another network's
+    heuristic: str = "strict-grow-diag"
+    sentences: int = 1_000  # for the statistics of negatives
+    negatives: int = 100  # source sentences for each of them
+
+    def __post_init__(self) -> None:
+        if self.heuristic not in HEURISTICS:
+            raise UsageError(f"decoding.heuristic: {self.heuristic!r} is none of {', '.join(HEURISTICS)}")
+
+
+@dataclass(frozen=True)
+class NegativeScores:
+    """Hold mean and deviation of each target word's scores with source words it has nothing to do with."""
+
+    mean: Tensor  # (words)
+    deviation: Tensor  # (words)
+
+
+@dataclass(frozen=True)
+class BestWords:
+    """Hold the best source word of each word of a target sentence, and what decides whether it is linked."""
+
+    source: npt.NDArray[np.int64]  # (target)
+    score: npt.NDArray[np.float64]
+    mean: npt.NDArray[np.float64]  # μ⁻
+    deviation: npt.NDArray[np.float64]  # σ⁻
+    probability: npt.NDArray[np.float64]  # the source word's part in the scores of all
+
+    def links(self, alpha: float) -> Alignment:
+        """Link the words whose best score is above μ⁻ + α σ⁻ (equation 5)."""
+        kept = np.flatnonzero(self.score > np.round(self.mean + alpha * self.deviation, DECIMALS))
+        links = zip(self.source[kept].tolist(), kept.tolist(), strict=True)
+        return Alignment.of(list(links), self.probability[kept].tolist())
+
+
+@torch.no_grad()
+def mean_scores(
+    networks: Sequence[Network], source: Sentences, target: Sentences, *, crossed: bool = False
+) -> Tensor:
+    """Average the scores of an ensemble, in pieces that fit into memory.
+
+    `crossed` scores every source sentence with the words of all target sentences, side by side.
+    """
+    config = networks[0].config
+    pairs = len(source.words)
+    cost = source.words.numel() * (config.hidden if config.source_k1 > 1 else config.buckets)
+    step = max(1, CELLS // cost)
+    total: Tensor | None = None
+    for network in networks:
+        words = network.encode_target(target)
+        if crossed:
+            words = words.of(torch.arange(len(target.words), device=words.mask.device)[None])
+        parts = [
+            network.scores(source, words.part(at, at + step, pairs))
+            for at in range(0, words.mask.shape[1], step)
+        ]
+        scores = torch.cat(parts, -1)
+        total = scores if total is None else total + scores
+    assert total is not None
+    return total / len(networks)  # (pairs, source, target)
+
+
+def negative_scores(
+    networks: Sequence[Network],
+    source: EncodedText,
+    target: EncodedText,
+    config: DecodingConfig,
+    *,
+    seed: int,
+) -> NegativeScores:
+    """Estimate μ⁻ and σ⁻ from random target and random source sentences; words not met get zeros."""
+    device = str(networks[0].distance.device)
+    random = np.random.default_rng(seed)
+    size = networks[0].target.words.num_embeddings
+    sums = torch.zeros(3, size, dtype=torch.float64, device=device)  # how many, their sum, their squares
+    targets, sources = np.flatnonzero(target.lengths), np.flatnonzero(source.lengths)
+    chosen = random.permutation(targets)[: config.sentences]
+    chosen = chosen[np.argsort(target.lengths[chosen], kind="stable")]
+    for at in range(0, len(chosen) if len(sources) else 0, GROUP):
+        others = random.choice(sources, min(config.negatives, len(sources)), replace=False)
+        own, beside = padded(target, chosen[at : at + GROUP], device), padded(source, others, device)
+        scores = mean_scores(networks, beside, own, crossed=True).double()  # (negatives, source, targets)
+        scores = scores.masked_fill(~beside.mask[:, :, None], 0.0)
+        count = beside.lengths.sum().double().expand(scores.shape[2])
+        added = torch.stack([count, scores.sum((0, 1)), scores.square().sum((0, 1))])
+        sums.index_add_(1, own.words.flatten(), added * own.mask.flatten())
+    count = sums[0].clamp(min=1)
+    mean = sums[1] / count
+    return NegativeScores(mean, (sums[2] / count - mean**2).clamp(min=0).sqrt())
+
+
+def best_words(
+    networks: Sequence[Network], negative: NegativeScores, source: EncodedText, target: EncodedText
+) -> list[BestWords]:
+    """Find the best source word of every target word of every pair; a sentence without a partner has none."""
+    device = str(networks[0].distance.device)
+    nothing = BestWords(np.zeros(0, np.int64), *(np.zeros(0) for _ in range(4)))
+    found = [nothing] * len(source)
+    rows = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
+    rows = rows[np.lexsort((source.lengths[rows], target.lengths[rows]))]
+    for at in range(0, len(rows), BATCH):
+        own = rows[at : at + BATCH]
+        one, other = padded(source, own, device), padded(target, own, device)
+        scores = mean_scores(networks, one, other).double().round(decimals=DECIMALS)
+        scores = scores.masked_fill(~one.mask[:, :, None], -torch.inf)
+        best = torch.from_numpy(scores.cpu().numpy().argmax(1)).to(device)  # the first of equals, by promise
+        score = scores.gather(1, best[:, None]).squeeze(1)  # (pairs, target)
+        probability = posteriors(scores, one.mask[:, :, None]).gather(1, best[:, None]).squeeze(1)
+        probability = probability.round(decimals=DECIMALS)
+        columns = (best, score, negative.mean[other.words], negative.deviation[other.words], probability)
+        arrays = [column.cpu().numpy() for column in columns]
+        for pair, length in enumerate(other.lengths.tolist()):
+            found[own[pair]] = BestWords(*(array[pair, :length] for array in arrays))
+    return found

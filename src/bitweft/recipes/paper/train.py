@@ -1,0 +1,169 @@
+"""The training loop of the paper's recipe, as a generator of progress."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bitweft.errors import UsageError
+from bitweft.progress import Progress
+from bitweft.recipes.paper.aggregation import Aggregation, aggregation
+from bitweft.recipes.paper.batches import Batch, Rows, epoch
+from bitweft.recipes.paper.features import EncodedText
+from bitweft.recipes.paper.network import Dropout, Network
+from bitweft.recipes.paper.objective import soft_margin
+
+REPORT_EVERY = 50
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Choose how to learn. The paper is silent on epochs, rate and batches: see docs/paper.md for these."""
+
+    aggregation: str = "lse"
+    r: float = 1.0
+    optimizer: str = "adam"  # for the layers, and Adagrad for the tables; or sgd for both, as in the paper
+    rate: float = 0.0005
+    table_rate: float = 0.5  # for the look-up tables, whose rows come up seldom
+    table_damping: float = 2e-5  # squared gradients each number begins with: rare words make smaller steps
+    word_epochs: int = 2  # with windows of one word, before the others: quicker, and the centre comes first
+    epochs: int = 1  # of windows; single words have none where they had their own before
+    window_rate: float = 0.2  # both rates are so much smaller in the epochs that follow those of single words
+    batch: int = 16
+    negatives: int = 3  # other sentences, for each pair
+    window_negatives: int = 0  # the same in the epochs that follow those of single words
+    replacement_rate: float = 1.0  # of the words of a sentence, how many give a negative window
+    dropout: float = 0.0  # of hidden units; the paper has none
+    longest: int = 100  # pairs with longer sentences are aligned, but nothing is learned from them
+
+    def __post_init__(self) -> None:
+        if self.optimizer not in {"sgd", "adam"}:
+            raise UsageError(f"training.optimizer: {self.optimizer!r} is neither sgd nor adam")
+        if not 0 <= self.dropout < 1:
+            raise UsageError(f"training.dropout: {self.dropout} is no share of units that leaves some")
+        replaced = self.replacement_rate > 0
+        words = self.negatives >= 1 or (replaced and not self.word_epochs)
+        windows = self.window_negatives >= 1 or replaced or not (self.word_epochs and self.epochs)
+        if self.batch < 2 or min(self.epochs, self.word_epochs) < 0 or not (words and windows):
+            raise UsageError(
+                "training: batches need two pairs, and pairs a negative, or there is nothing to tell apart"
+            )
+        aggregation(self.aggregation, self.r)
+
+
+def loss(network: Network, batch: Batch, aggregate: Aggregation, dropout: Dropout | None = None) -> Tensor:
+    """Compute equation 3 for a batch, a sum over words divided by the number of pairs."""
+    scores = network.training_scores(batch, dropout)  # (pairs, source, target + absent)
+    total = aggregate(scores, batch.source.mask[:, :, None])  # (pairs, target + absent)
+    present = batch.target.mask
+    count, sentences = present.shape[1], batch.negatives.shape[1]
+    others = present[batch.negatives].flatten(1) / max(1, sentences)  # several weigh as much as one
+    weight = torch.cat([others, batch.replaced_mask], 1).to(total.dtype)  # (pairs, absent)
+    summed = soft_margin(total[:, :count], total[:, count:], present.to(total.dtype), weight)
+    return summed / len(batch.source.words)
+
+
+class TableAdagrad(torch.optim.Optimizer):
+    """Step along sparse gradients, by less the more a number has moved: common words come to rest."""
+
+    def __init__(self, tables: Iterable[Tensor], lr: float, damping: float = 0.0) -> None:
+        super().__init__(list(tables), {"lr": lr})
+        for table in self.param_groups[0]["params"]:
+            self.state[table]["squares"] = torch.full_like(table, damping)
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Change the rows that have a gradient."""
+        for group in self.param_groups:
+            for table in group["params"]:
+                gradient = table.grad.coalesce()
+                rows, values = gradient.indices()[0], gradient.values()  # (rows), (rows, width)
+                squares = self.state[table]["squares"].index_add_(0, rows, values**2)
+                table.index_add_(0, rows, values / (squares[rows].sqrt() + 1e-10), alpha=-group["lr"])
+
+
+def table_optimizer(network: Network, config: TrainingConfig) -> torch.optim.Optimizer:
+    """Return the optimiser of the look-up tables."""
+    tables = [value for name, value in network.named_parameters() if name.endswith(".weight")]
+    if config.optimizer == "adam":
+        return TableAdagrad(tables, lr=config.table_rate, damping=config.table_damping)
+    return torch.optim.SGD(tables, lr=config.table_rate)
+
+
+def layer_optimizer(network: Network, config: TrainingConfig) -> torch.optim.Optimizer:
+    """Return the optimiser of the layers."""
+    layers = [value for name, value in network.named_parameters() if not name.endswith(".weight")]
+    if config.optimizer == "adam":
+        return torch.optim.Adam(layers, lr=config.rate, fused=True)
+    return torch.optim.SGD(layers, lr=config.rate)
+
+
+def train(
+    network: Network,
+    source: EncodedText,
+    target: EncodedText,
+    config: TrainingConfig,
+    *,
+    seed: int,
+    phase: str = "train",
+    optimizers: Sequence[torch.optim.Optimizer] = (),
+    epochs: Iterable[int] | None = None,
+) -> Iterator[Progress]:
+    """Learn from the pairs, in an order drawn from the seed; the rates fall to nothing along a line.
+
+    `optimizers`, one of the look-up tables and one of the layers, go on with what they know. `epochs` names
+    some of the epochs, so that a training can be cut and put together again.
+    """
+    device = str(network.distance.device)
+    rows = trainable(source, target, config.longest)
+    aggregate = aggregation(config.aggregation, config.r)
+    length = -(-len(rows) // config.batch)
+    tables, layers = optimizers or (table_optimizer(network, config), layer_optimizer(network, config))
+    with_rates = [(tables, config.table_rate), (layers, config.rate)]
+    lost, since = 0.0, 0
+    for number in range(config.epochs) if epochs is None else epochs:
+        dropout = _dropout(config.dropout, [seed, number], device)
+        batches = epoch(
+            source,
+            target,
+            rows,
+            size=config.batch,
+            negatives=config.negatives,
+            replacement_rate=config.replacement_rate,
+            random=np.random.default_rng([seed, number]),
+            device=device,
+        )
+        for step, batch in enumerate(batches, number * length):
+            value = loss(network, batch, aggregate, dropout)
+            for one, rate in with_rates:
+                one.zero_grad()
+                one.param_groups[0]["lr"] = rate * (1 - step / (length * config.epochs))
+            torch.autograd.backward(value)
+            for one, _ in with_rates:
+                one.step()
+            lost, since = lost + float(value.detach()), since + 1
+            if (step + 1) % REPORT_EVERY == 0 or (step + 1) % length == 0:
+                if not math.isfinite(lost):
+                    raise UsageError(
+                        "training ran away, its loss is no number any more: "
+                        "give a smaller training.rate or training.table_rate"
+                    )
+                yield Progress(step + 1, length * config.epochs, phase, lost / since)
+                lost, since = 0.0, 0
+
+
+def _dropout(rate: float, seed: Sequence[int], device: str) -> Dropout | None:
+    own = int(np.random.SeedSequence(seed).generate_state(1)[0])
+    return Dropout(rate, torch.Generator(device).manual_seed(own)) if rate else None
+
+
+def trainable(source: EncodedText, target: EncodedText, longest: int) -> Rows:
+    """Return the pairs that have words on both sides, and not too many."""
+    short = (source.lengths > 0) & (target.lengths > 0)
+    short &= (source.lengths <= longest) & (target.lengths <= longest)
+    return np.flatnonzero(short)

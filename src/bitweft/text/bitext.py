@@ -1,0 +1,180 @@
+"""Parallel text: sentences, pairs, and files of them that can be walked more than once."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple, TypeAlias
+
+from bitweft.errors import InputError, UsageError
+from bitweft.text.joint import FORMATS, detect_format, joint_reader
+from bitweft.text.lines import LineFile, Oddities
+from bitweft.text.tokenize import TOKENIZERS
+
+Span: TypeAlias = tuple[int, int]
+Path: TypeAlias = str | os.PathLike[str]
+
+
+class Sentence:
+    """Hold one sentence: its tokens, the text they were cut from and, if known, a tag of each token."""
+
+    __slots__ = ("tags", "text", "tokens")
+
+    def __init__(self, tokens: Iterable[str], text: str, tags: Sequence[str] | None = None) -> None:
+        self.tokens = tuple(tokens)
+        self.text = text
+        self.tags = tags
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Find where each token stands: text[start:end] is the token."""
+        spans = []
+        end = 0
+        for token in self.tokens:
+            start = self.text.index(token, end)
+            end = start + len(token)
+            spans.append((start, end))
+        return tuple(spans)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sentence):
+            return NotImplemented
+        return self.tokens == other.tokens and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash((self.tokens, self.text))
+
+    def __repr__(self) -> str:
+        return f"Sentence({self.tokens!r}, {self.text!r})"
+
+
+class SentencePair(NamedTuple):
+    """Hold a sentence and its translation."""
+
+    source: Sentence
+    target: Sentence
+
+    def reversed(self) -> SentencePair:
+        """Swap source and target."""
+        return SentencePair(self.target, self.source)
+
+
+def tokenize(text: str, how: str = "space") -> Sentence:
+    """Cut a text into a sentence of tokens: at `space`, by `unicode` words, or by `char`."""
+    if how not in TOKENIZERS:
+        raise UsageError(f"no tokenization {how!r}; there are {', '.join(TOKENIZERS)}")
+    return Sentence(TOKENIZERS[how](text), text)
+
+
+class Bitext:
+    """Walk sentence pairs from files, as often as wanted, without holding them.
+
+    Give two files, or one that holds both sides: `src ||| tgt`, two columns (TSV), or JSON lines.
+    `-` is standard input. After a walk, `oddities` says what was put right on the way; unless `strict`, a
+    line that cannot be read is an empty pair, and counted there.
+    """
+
+    def __init__(
+        self,
+        source: Path,
+        target: Path | None = None,
+        *,
+        tokenize: str = "space",
+        format: str = "auto",
+        languages: Sequence[str] | None = None,
+        strict: bool = True,
+    ) -> None:
+        _check_options(source, target, tokenize, format)
+        self.tokenize = tokenize
+        self.format = "parallel" if target is not None else format
+        self.languages = None if languages is None else tuple(languages)
+        self.oddities = Oddities()
+        self._files = [LineFile(path, strict=strict) for path in (source, target) if path is not None]
+        self._texts: tuple[tuple[str, str], ...] | None = None
+        self._swapped = False
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[str, str]], *, tokenize: str = "space") -> Bitext:
+        """Make a bitext of strings held in memory."""
+        bitext = cls("memory", "memory", tokenize=tokenize)
+        bitext._texts = tuple((source, target) for source, target in pairs)
+        return bitext
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name the files, as messages do."""
+        return ("memory",) if self._texts is not None else tuple(file.name for file in self._files)
+
+    def reversed(self) -> Bitext:
+        """Swap source and target."""
+        other = copy.copy(self)
+        other._swapped = not self._swapped
+        return other
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        oddities = Oddities()
+        cut = TOKENIZERS[self.tokenize]
+        pairs = self._pairs(oddities)
+        if self._swapped:
+            for s, t in pairs:
+                yield SentencePair(Sentence(cut(t), t), Sentence(cut(s), s))
+        else:
+            for s, t in pairs:
+                yield SentencePair(Sentence(cut(s), s), Sentence(cut(t), t))
+        self.oddities = oddities
+
+    def _pairs(self, oddities: Oddities) -> Iterator[tuple[str, str]]:
+        if self._texts is not None:
+            return _without_breaks(self._texts, oddities)
+        if len(self._files) == 2:
+            return self._parallel(oddities)
+        if self.format == "auto":
+            self.format = detect_format(self._files[0])
+        read = joint_reader(self.format, self.languages)
+        return _without_breaks(read(self._files[0], oddities), oddities)
+
+    def _parallel(self, oddities: Oddities) -> Iterator[tuple[str, str]]:
+        source, target = self._files
+        pairs = zip_longest(source.lines(oddities), target.lines(oddities))
+        for number, (s, t) in enumerate(pairs, 1):
+            if s is None or t is None:
+                counts = (number - 1, number + sum(1 for _ in pairs))
+                raise _unequal(source.name, target.name, counts if s is None else counts[::-1])
+            yield s, t
+
+
+def _check_options(source: Path, target: Path | None, tokenize: str, format: str) -> None:
+    if tokenize not in TOKENIZERS:
+        raise UsageError(f"no tokenization {tokenize!r}; there are {', '.join(TOKENIZERS)}")
+    if format not in ("auto", *FORMATS):
+        raise UsageError(f"no text format {format!r}; there are auto, {', '.join(FORMATS)}")
+    if target is None:
+        return
+    if format != "auto":
+        raise UsageError(f"the format {format!r} is one of joint files: give one file, not two")
+    if os.fspath(source) == os.fspath(target) == "-":
+        raise UsageError("standard input cannot be both sides: give one joint file as `-`")
+
+
+def _without_breaks(pairs: Iterable[tuple[str, str]], oddities: Oddities) -> Iterator[tuple[str, str]]:
+    # A line break inside a text would break every format of one line a pair; offsets stay as they were.
+    for s, t in pairs:
+        if "\n" in s or "\n" in t:
+            oddities.line_breaks += 1
+            s, t = s.replace("\n", " "), t.replace("\n", " ")
+        yield s, t
+
+
+def _unequal(source: str, target: str, counts: tuple[int, int]) -> InputError:
+    s, t = counts
+    first = source if s < t else target
+    message = (
+        f"the files have different numbers of lines: {source} has {s:,}, {target} has {t:,}; "
+        f"{first} ended first. Each line must be the translation of the same line in the other file"
+    )
+    return InputError(message, file=first, line=min(s, t) + 1)
