@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from bitweft.links.evaluate import evaluate as evaluate
     from bitweft.links.symmetrize import symmetrize as symmetrize
     from bitweft.progress import Progress as Progress
-    from bitweft.recipes.default.posterior import Decoding as Decoding
-    from bitweft.recipes.default.posterior import Inference as Inference
+    from bitweft.recipes.base import Decoding as Decoding
+    from bitweft.recipes.base import Inference as Inference
     from bitweft.text.bitext import Bitext as Bitext
     from bitweft.text.bitext import Sentence as Sentence
     from bitweft.text.bitext import SentencePair as SentencePair
@@ -35,9 +35,9 @@ _HOMES = {
     "Aligner": "aligner",
     "Alignment": "links.alignment",
     "Bitext": "text.bitext",
-    "Decoding": "recipes.default.posterior",
+    "Decoding": "recipes.base",
     "GoldAlignment": "links.alignment",
-    "Inference": "recipes.default.posterior",
+    "Inference": "recipes.base",
     "InputError": "errors",
     "MissingExtraError": "errors",
     "ModelError": "errors",

@@ -10,55 +10,39 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, overload
+from typing import TypeAlias, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from bitweft.errors import BitweftError, ModelError, UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment
-from bitweft.links.evaluate import Score, evaluate
+from bitweft.links.known import KnownLinks, WordPair
 from bitweft.progress import Progress
-from bitweft.recipes.default.posterior import Decoding, Inference, agreement
+from bitweft.recipes.base import (
+    EXTRAS,
+    NO_EXTRAS,
+    Decoding,
+    FitExtras,
+    Inference,
+    Offer,
+    Recipe,
+    Running,
+    Tuning,
+    require,
+)
 from bitweft.recipes.devices import check_device
+from bitweft.recipes.registry import DEFAULT, recipe_named
 from bitweft.settings import to_mapping, with_settings
-from bitweft.storage.model_directory import About, check_files, read_about, write_model
+from bitweft.storage.checkpoint import Checkpoint
+from bitweft.storage.model_directory import About, Training, read_about, write_model
 from bitweft.text.bitext import Bitext, Sentence, SentencePair, tokenize
+from bitweft.text.tags import TaggedText
 
-RECIPES = ("default", "paper")
 CHUNK = 256  # pairs that one thread aligns in a turn
 WORDS = 20_000  # of a chunk, at most: long sentences come in smaller ones
 
 PairLike: TypeAlias = SentencePair | tuple[str | Sequence[str], str | Sequence[str]]
-
-
-class Recipe(Protocol):
-    """What every recipe can do."""
-
-    config: Any
-    seed: int
-    threads: int | None
-    record: list[dict[str, Any]]
-
-    def fit(self, bitext: Iterable[SentencePair]) -> Iterator[Progress]: ...
-
-    def align(self, pairs: Sequence[SentencePair]) -> list[Alignment]: ...
-
-    def save(self, directory: Path) -> None: ...
-
-
-def _recipe_kind(name: str) -> tuple[Any, Any]:
-    """Return a recipe's class and that of its configuration; importing only what that recipe needs."""
-    if name == "default":
-        from bitweft.recipes.default.learn import DefaultConfig
-        from bitweft.recipes.default.recipe import DefaultRecipe
-
-        return DefaultRecipe, DefaultConfig
-    if name == "paper":
-        from bitweft.recipes.paper.recipe import PaperConfig, PaperRecipe
-
-        return PaperRecipe, PaperConfig
-    raise UsageError(f"there is no recipe {name!r}; there are {', '.join(RECIPES)}")
 
 
 class Aligner:
@@ -69,60 +53,86 @@ class Aligner:
 
     def __init__(
         self,
-        recipe: str = "default",
+        recipe: str = DEFAULT,
         *,
         seed: int = 1,
         threads: int | None = None,
         device: str = "cpu",
+        kernels: str = "auto",
         settings: Iterable[str] = (),
     ) -> None:
-        kind, config = _recipe_kind(recipe)
-        if seed < 0:
-            raise UsageError(f"a seed of {seed} cannot be: it is 0 or more")
-        if threads is not None and threads < 1:
-            raise UsageError(f"{threads} threads cannot be: at least 1 is needed")
-        check_device(device)
-        self.recipe: Recipe = kind(
-            with_settings(config(), settings), seed=seed, threads=threads, device=device
-        )
-        self.about = About(recipe, {}, seed)
+        """Choose how to learn; nothing is learned yet.
 
-    def train(self, bitext: Bitext | Iterable[PairLike], **help: Any) -> Iterator[Progress]:
+        Args:
+            recipe: the name of a recipe, `default` or `paper`, or one that another package offers.
+            seed: of everything that is drawn at random.
+            threads: how many to use; all cores by default. It does not change the result.
+            device: where to compute, such as `cuda`.
+            kernels: the inner loops of the default recipe: `compiled`, `torch`, or `auto`.
+            settings: changes of the recipe's settings, `KEY=VALUE` each.
+
+        Raises:
+            UsageError: there is no such recipe, device or setting, or a value is out of range.
+        """
+        kind = recipe_named(recipe)
+        if seed < 0:
+            raise UsageError(f"seed must be 0 or greater, got {seed}")
+        config = with_settings(kind.settings(), settings)
+        self.recipe: Recipe = kind(config, seed=seed, running=Running(threads, device, kernels))
+        self.about = About(recipe, to_mapping(config), seed)
+
+    def train(self, bitext: Bitext | Iterable[PairLike], extras: FitExtras = NO_EXTRAS) -> Iterator[Progress]:
         """Learn from parallel text step by step, telling how far it is; done when the iterator ends.
 
-        `fit` says what can be given beside the text.
+        Raises:
+            UsageError: the recipe does not take one of the extras.
+            NothingToLearnError: no pair has words on both sides.
         """
-        if self.about.recipe == "paper" and "checkpoint" in help:
-            recipe: Any = self.recipe
-            recipe.checkpoints = help.pop("checkpoint").directory
-        if help and self.about.recipe != "default":
-            raise UsageError(f"the recipe {self.about.recipe} cannot use {', '.join(sorted(help))}")
+        for name, offer in EXTRAS.items():
+            if getattr(extras, name):
+                require(self.recipe, offer, name)
         text = _Counted(bitext)
         wall, cpu = time.perf_counter(), time.process_time()
-        yield from self.recipe.fit(text, **help)
-        training = {
-            "pairs": text.pairs,
-            "words": text.words,
-            "seconds": round(time.perf_counter() - wall, 1),
-            "cpu_seconds": round(time.process_time() - cpu, 1),
-            "record": self.recipe.record,
-        }
-        self.about = replace(self.about, training=training, tokenize=text.tokenize)
+        yield from self.recipe.fit(text, extras)
+        training = Training(
+            text.pairs,
+            (text.words[0], text.words[1]),
+            round(time.perf_counter() - wall, 1),
+            round(time.process_time() - cpu, 1),
+            self.recipe.record,
+            text.files,
+            text.tags,
+        )
+        config = to_mapping(self.recipe.config)
+        self.about = replace(self.about, config=config, training=training, tokenize=text.tokenize)
 
     def fit(
         self,
         bitext: Bitext | Iterable[PairLike],
         *,
         progress: Callable[[Progress], None] | None = None,
-        **help: Any,
+        lexicon: Sequence[WordPair] = (),
+        known_links: KnownLinks | None = None,
+        checkpoint: Checkpoint | None = None,
+        continue_training: bool = False,
     ) -> Aligner:
         """Learn from parallel text, and return the aligner.
 
-        The default recipe also takes `lexicon`, word pairs that are known (bitweft.links.known.read_lexicon);
-        `known`, links that are known (bitweft.corpus.align_files.KnownLinks); `checkpoint`, to be able to go on after a
-        stop (bitweft.storage.checkpoint.Checkpoint); and `go_on=True`, to learn on instead of anew.
+        Args:
+            bitext: the text: a Bitext, or any iterable of pairs that can be walked more than once.
+            progress: is called with a Progress now and then.
+            lexicon: known word pairs (`bitweft.links.known.read_lexicon`).
+            known_links: known links of the text (`bitweft.links.known.KnownLinks`).
+            checkpoint: where to keep the state of learning, to go on after a stop
+                (`bitweft.storage.checkpoint.Checkpoint`).
+            continue_training: learn on from what this aligner has learned, instead of anew.
+
+        Raises:
+            UsageError: the recipe does not take one of these.
+            NothingToLearnError: no pair has words on both sides.
         """
-        for event in self.train(bitext, **help):
+        extras = FitExtras(lexicon, known_links, checkpoint, continue_training)
+        for event in self.train(bitext, extras):
             if progress is not None:
                 progress(event)
         return self
@@ -138,7 +148,11 @@ class Aligner:
     ) -> Iterator[Alignment]: ...
 
     def align(
-        self, source: Any, target: Any = None, *, decoding: Decoding | None = None
+        self,
+        source: str | Sequence[str] | Bitext | Iterable[PairLike],
+        target: str | Sequence[str] | None = None,
+        *,
+        decoding: Decoding | None = None,
     ) -> Alignment | Iterator[Alignment]:
         """Align one pair, or each of many; the links of a pair depend on the model and that pair alone.
 
@@ -146,35 +160,46 @@ class Aligner:
         as they come, in order; a fault in the text comes up after the alignments of the pairs before it.
         """
         if target is not None:
-            return self.infer([(source, target)], decoding=decoding)[0].alignment
-        return (inference.alignment for _, inference in self.stream(source, decoding=decoding))
+            pair = cast("tuple[str | Sequence[str], str | Sequence[str]]", (source, target))
+            return self.infer([pair], decoding=decoding)[0].alignment
+        pairs = cast("Bitext | Iterable[PairLike]", source)
+        return (inference.alignment for _, inference in self.stream(pairs, decoding=decoding))
 
-    def tune(self, pairs: Bitext | Iterable[PairLike], gold: Sequence[GoldAlignment]) -> Score:
-        """Choose on pairs with gold links what the paper leaves to a dev set: α, and the heuristic."""
-        if self.about.recipe != "paper":
-            raise UsageError(f"the recipe {self.about.recipe} leaves nothing to choose on a dev set")
-        recipe: Any = self.recipe
-        dev = [self._pair(pair) for pair in pairs]
-        recipe.tune(dev, gold)
-        return evaluate(recipe.align(dev), gold)
+    def tune(self, pairs: Bitext | Iterable[PairLike], gold: Sequence[GoldAlignment]) -> Tuning:
+        """Fit what the recipe leaves open to pairs with gold links, and keep that with the model.
+
+        Returns:
+            The scores before and after on these pairs, and what was chosen.
+
+        Raises:
+            UsageError: the recipe has nothing to tune.
+        """
+        require(self.recipe, Offer.TUNE, "tune")
+        tuning = self.recipe.tune([self._pair(pair) for pair in pairs], gold)
+        self.about = replace(self.about, config=to_mapping(self.recipe.config))
+        return tuning
 
     def infer(self, pairs: Iterable[PairLike], *, decoding: Decoding | None = None) -> list[Inference]:
-        """Return all that the model thinks of some pairs: links, scores, and words without links if asked."""
+        """Return all that the model says of some pairs: links, scores, and words without links if asked.
+
+        Raises:
+            UsageError: the recipe has no thresholds, or no probability of NULL, and that was asked for.
+        """
         return self._infer([self._pair(pair) for pair in pairs], decoding or Decoding())
 
     def score(self, source: str | Sequence[str], target: str | Sequence[str]) -> float:
         """Score a pair as translations: the higher, the better; 0 is what unrelated words would give."""
+        require(self.recipe, Offer.SCORES, "score")
         score = self.infer([(source, target)])[0].score
-        if score is None:
-            raise UsageError(f"the recipe {self.about.recipe} does not score pairs")
+        assert score is not None
         return score
 
-    def posteriors(self, source: str | Sequence[str], target: str | Sequence[str]) -> npt.NDArray[np.float64]:
+    def posteriors(
+        self, source: str | Sequence[str], target: str | Sequence[str]
+    ) -> npt.NDArray[np.floating]:
         """Return the probability of every link of a pair, as a (source, target) matrix."""
-        if self.about.recipe != "default":
-            raise UsageError(f"the recipe {self.about.recipe} has no posteriors")
-        recipe: Any = self.recipe
-        return agreement(*recipe.posteriors(self._pair((source, target))))
+        require(self.recipe, Offer.POSTERIORS, "posteriors")
+        return self.recipe.posteriors(self._pair((source, target))).links
 
     def stream(
         self, pairs: Bitext | Iterable[PairLike], *, decoding: Decoding | None = None
@@ -182,7 +207,7 @@ class Aligner:
         """Infer pair by pair as they come, in order, holding no more than the threads are busy with."""
         decoding = decoding or Decoding()
         chunks = _chunks(pairs if isinstance(pairs, Bitext) else map(self._pair, pairs))
-        workers = (self.recipe.threads or 1) if self.about.recipe == "default" else 1
+        workers = self.recipe.workers
         fault: Exception | None = None
         with ThreadPoolExecutor(workers) as pool:
             waiting: deque[tuple[list[SentencePair], Future[list[Inference]]]] = deque()
@@ -209,23 +234,15 @@ class Aligner:
             raise fault
 
     def _infer(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
-        recipe: Any = self.recipe
-        if self.about.recipe == "default":
-            inferences: list[Inference] = recipe.infer(pairs, decoding)
-            return inferences
-        if decoding.threshold is not None or decoding.null:
-            raise UsageError(f"the recipe {self.about.recipe} has no thresholds and no P(NULL)")
-        return self._align_otherwise(pairs, decoding)
-
-    def _align_otherwise(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
-        """Align by a recipe that knows links alone."""
-        recipe: Any = self.recipe
-        long = [max(map(len, pair)) > decoding.longest for pair in pairs]
-        kept = [pair for pair, too_long in zip(pairs, long, strict=True) if not too_long]
-        found = iter(recipe.align(kept, heuristic=decoding.heuristic, direction=decoding.direction))
-        return [
-            Inference(Alignment(), too_long=True) if too_long else Inference(next(found)) for too_long in long
-        ]
+        """Ask the recipe for the pairs that are not too long."""
+        if decoding.threshold is not None:
+            require(self.recipe, Offer.THRESHOLD, "threshold")
+        if decoding.null:
+            require(self.recipe, Offer.NULL, "null")
+        too_long = [max(map(len, pair)) > decoding.longest for pair in pairs]
+        short = [pair for pair, left_out in zip(pairs, too_long, strict=True) if not left_out]
+        found = iter(self.recipe.infer(short, decoding))
+        return [Inference(Alignment(), too_long=True) if left_out else next(found) for left_out in too_long]
 
     def _pair(self, pair: PairLike) -> SentencePair:
         return _pair(pair, self.about.tokenize)
@@ -238,34 +255,53 @@ class Aligner:
         languages: tuple[str, str] | None = None,
         note: str | None = None,
     ) -> None:
-        """Write the model as a directory, which appears whole or not at all."""
-        about = replace(
-            self.about,
-            config=to_mapping(self.recipe.config),
-            languages=languages or self.about.languages,
-            note=note or self.about.note,
-        )
+        """Write the model as a directory, which appears whole or not at all.
+
+        Args:
+            directory: where; its parent directories are made.
+            force: replace a model that is there.
+            languages: the names of source and target language, kept with the model.
+            note: where the text comes from and what may be done with it, kept with the model.
+
+        Raises:
+            UsageError: nothing was learned yet, or languages and note are not texts.
+            InputError: the directory exists, or cannot be written.
+        """
+        _check_words(languages, note)
+        about = replace(self.about, languages=languages or self.about.languages, note=note or self.about.note)
+        if about.training is None:
+            raise UsageError("this aligner has not learned anything yet: call fit before save")
         write_model(directory, about, self.recipe.save, force=force)
         self.about = about
 
     @classmethod
     def load(
-        cls, directory: str | os.PathLike[str], *, threads: int | None = None, device: str = "cpu"
+        cls,
+        directory: str | os.PathLike[str],
+        *,
+        threads: int | None = None,
+        device: str = "cpu",
+        kernels: str = "auto",
     ) -> Aligner:
-        """Read a model that `save` wrote."""
-        check_device(device)
+        """Read a model that `save` wrote.
+
+        Raises:
+            ModelError: the directory is no model, is damaged, or was made by another version.
+            UsageError: the device cannot be used on this machine.
+        """
         path = Path(directory)
         about = read_about(path)
         try:
-            kind, _ = _recipe_kind(about.recipe)
+            kind = recipe_named(about.recipe)
             tokenize("", about.tokenize)
         except UsageError as error:
             raise ModelError(f"{path}: this model cannot be used: {error}") from error
         aligner = cls.__new__(cls)
         aligner.about = about
-        check_files(path, *(entry.name for entry in path.iterdir()))
+        running = Running(threads, device, kernels)
+        check_device(device)
         try:
-            aligner.recipe = kind.load(path, threads=threads, device=device)
+            aligner.recipe = kind.load(path, about, running)
         except BitweftError:
             raise
         except Exception as error:  # whatever a damaged or hostile file makes of a reader
@@ -273,13 +309,24 @@ class Aligner:
         return aligner
 
 
+def _check_words(languages: object, note: object) -> None:
+    """Refuse what a model could not be loaded with."""
+    if languages is not None:
+        words = languages if isinstance(languages, tuple | list) else ()
+        if len(words) != 2 or not all(isinstance(word, str) for word in words):
+            raise UsageError(f"languages must be two names, got {languages!r}")
+    if note is not None and not isinstance(note, str):
+        raise UsageError(f"note must be a text, got {note!r}")
+
+
 class _Counted:
     """Count the pairs and words of a text while a recipe walks it."""
 
     def __init__(self, bitext: Bitext | Iterable[PairLike]) -> None:
         self._bitext = bitext
-        self.names: Sequence[str] = getattr(bitext, "names", ())
-        self.tokenize: str = getattr(bitext, "tokenize", "space")
+        self.files = tuple(bitext.names) if isinstance(bitext, Bitext | TaggedText) else ()
+        self.tags = bitext.tag_names if isinstance(bitext, TaggedText) else ()
+        self.tokenize = bitext.tokenize if isinstance(bitext, Bitext | TaggedText) else "space"
         self.pairs = 0
         self.words = [0, 0]
 
@@ -321,4 +368,7 @@ def _pair(pair: PairLike, how: str = "space") -> SentencePair:
 
 
 def _sentence(words: str | Sequence[str], how: str) -> Sentence:
-    return tokenize(words, how) if isinstance(words, str) else Sentence(words, " ".join(words))
+    if isinstance(words, str):
+        return tokenize(words, how)
+    tokens = tuple(words)
+    return Sentence(tokens, " ".join(tokens))

@@ -31,8 +31,8 @@ VERBS = {
 }
 
 
-def parser(verb: str | None) -> argparse.ArgumentParser:
-    """Build the parser, with the options of `verb` alone: the other verbs stay unimported."""
+def top_parser() -> argparse.ArgumentParser:
+    """Build the parser that knows the verbs, but not their options."""
     top = argparse.ArgumentParser(
         prog="bitweft",
         description="Word alignment from parallel text alone.",
@@ -41,29 +41,37 @@ def parser(verb: str | None) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"bitweft {__version__}")
     verbs = top.add_subparsers(metavar="VERB", required=True)
     for name, summary in VERBS.items():
-        if name != verb:
-            verbs.add_parser(name, help=summary)
-            continue
-        module = importlib.import_module(f"bitweft.cli.{name.replace('-', '_')}")
-        sub = verbs.add_parser(
-            name,
-            help=summary,
-            description=module.DESCRIPTION,
-            epilog="examples:\n" + module.EXAMPLES,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.configure(sub)
-        sub.set_defaults(run=module.run)
+        verbs.add_parser(name, help=summary)
     return top
+
+
+def verb_parser(verb: str) -> argparse.ArgumentParser:
+    """Build the parser of one verb: the other verbs stay unimported."""
+    module = importlib.import_module(f"bitweft.cli.{verb.replace('-', '_')}")
+    parser = argparse.ArgumentParser(
+        prog=f"bitweft {verb}",
+        description=module.DESCRIPTION,
+        epilog="examples:\n" + module.EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.configure(parser)
+    parser.set_defaults(run=module.run)
+    return parser
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line; options may stand before, between and after files."""
+    verb = arguments[0] if arguments else None
+    if verb not in VERBS:
+        return top_parser().parse_args(arguments)
+    return verb_parser(verb).parse_intermixed_args(arguments[1:])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 (data or model at fault), 2 (usage)."""
     gc.set_threshold(100_000, 50, 50)  # lines make many short-lived tuples and no circles: look less often
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    verb = next((argument for argument in arguments if not argument.startswith("-")), None)
     try:
-        args = parser(verb).parse_args(arguments)
+        args = parse(sys.argv[1:] if arguments is None else list(arguments))
         code: int = args.run(args) or 0
         sys.stdout.flush()
         return code

@@ -6,20 +6,27 @@ import argparse
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from bitweft.cli.learning import (
     add_learning,
     add_running,
-    add_tags,
+    check_offers,
     learn,
     new_aligner,
     refuse_learning,
     say,
     tagged,
-    tell_compiling,
+    tell_preparation,
 )
-from bitweft.cli.options import add_output, add_text, bitext_of, report_oddities
+from bitweft.cli.options import (
+    add_languages,
+    add_output,
+    add_text,
+    bitext_of,
+    languages_of,
+    report_oddities,
+)
 from bitweft.cli.progress import Meter
 from bitweft.errors import NothingToLearnError, UsageError
 from bitweft.links.formats.registry import DIALECTS
@@ -27,8 +34,12 @@ from bitweft.links.symmetrize import HEURISTICS
 from bitweft.progress import Progress
 from bitweft.storage.output import open_output
 from bitweft.text.bitext import Bitext, SentencePair
+from bitweft.text.lines import LineFile
 
 if TYPE_CHECKING:
+    from bitweft.aligner import Aligner
+    from bitweft.corpus.align_files import Summary
+    from bitweft.recipes.base import Decoding
     from bitweft.text.tags import TaggedText
 
 DESCRIPTION = """\
@@ -74,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save-model", metavar="DIR", help="keep the model that was learned")
     add_shards(parser)
     add_learning(parser)
-    add_tags(parser)
+    add_languages(parser)
     add_running(parser)
 
 
@@ -115,9 +126,9 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--resume", action="store_true", help="pass over shards that are done")
 
 
-def decoding_of(args: argparse.Namespace) -> Any:
+def decoding_of(args: argparse.Namespace) -> Decoding:
     """Turn the options into a decoding."""
-    from bitweft.recipes.default.posterior import COMPLETE, LONGEST, PRECISE, Decoding
+    from bitweft.recipes.base import COMPLETE, LONGEST, PRECISE, Decoding
 
     threshold = PRECISE if args.precision else COMPLETE if args.recall else args.threshold
     longest = LONGEST if args.max_length is None else args.max_length
@@ -137,7 +148,7 @@ def run(args: argparse.Namespace) -> None:
         from bitweft.storage.model_directory import check_free
 
         check_free(args.save_model, force=args.force)
-    aligner = load_model(args)
+    aligner = None if args.model is None else load_model(args)
     bitext = open_text(args, aligner)
     text = tagged(bitext, args.tags)
     with ExitStack() as stack:
@@ -147,7 +158,7 @@ def run(args: argparse.Namespace) -> None:
         if aligner is None:
             aligner = learned(args, text, meter)
         else:
-            tell_compiling(aligner.about.recipe, meter, args.quiet)
+            tell_preparation(aligner.recipe, meter, quiet=args.quiet)
         summary = write(args, aligner, text, (stream, scores), meter, name=bitext.names[0])
     if not args.quiet:
         report_oddities(bitext)
@@ -162,6 +173,8 @@ def check(args: argparse.Namespace) -> None:
         raise UsageError("--null needs a format that holds it: --to jsonl or --to scored")
     if args.model is not None:
         refuse_learning(args, "with --model, nothing is learned")
+        if args.languages is not None:
+            raise UsageError("--languages are kept with a model that is learned; --model is kept already")
         if args.save_model is not None:
             raise UsageError("--save-model keeps a model that was learned; --model is kept already")
     elif args.shard is not None or args.shards is not None:
@@ -189,32 +202,27 @@ def refuse_input_as_output(output: str | None, inputs: Iterable[str | None]) -> 
             raise UsageError(f"{output} is an input: it would be lost; write to another file")
 
 
-def load_model(args: argparse.Namespace) -> Any:
-    """Load the model that is asked for, if any."""
-    if args.model is None:
-        return None
+def load_model(args: argparse.Namespace) -> Aligner:
+    """Load the model that is asked for."""
     from bitweft.aligner import Aligner
 
-    aligner = Aligner.load(args.model, threads=args.threads, device=args.device)
-    if args.tags is not None and not takes_tags(aligner):
-        raise UsageError("--tags: this model has learned without tags of files")
+    aligner = Aligner.load(args.model, threads=args.threads, device=args.device, kernels=args.kernels)
+    known, args.known_links = args.known_links, None  # they need nothing of a model that is not learned
+    check_offers(aligner.recipe, args)
+    args.known_links = known
+    if args.tags is not None and not aligner.recipe.takes_tags:
+        raise UsageError("--tags: this model was trained without tags")
     return aligner
 
 
-def takes_tags(aligner: Any) -> bool:
-    """Tell whether a model has learned with tags that come with the text."""
-    features = getattr(aligner.recipe.config, "features", None)
-    return features is not None and "inline" in (features.source.tags, features.target.tags)
-
-
-def open_text(args: argparse.Namespace, aligner: Any) -> Bitext:
+def open_text(args: argparse.Namespace, aligner: Aligner | None) -> Bitext:
     """Open the text, cut as asked or as the model's training text was."""
     if args.tokenize is None:
         args.tokenize = "space" if aligner is None else aligner.about.tokenize
     return bitext_of(args, strict=args.strict)
 
 
-def learned(args: argparse.Namespace, text: Bitext | TaggedText, meter: Meter) -> Any:
+def learned(args: argparse.Namespace, text: Bitext | TaggedText, meter: Meter) -> Aligner | None:
     """Learn a model from the text; one without a word on both sides anywhere needs none."""
     aligner = new_aligner(args)
     try:
@@ -223,26 +231,26 @@ def learned(args: argparse.Namespace, text: Bitext | TaggedText, meter: Meter) -
         meter.say(str(error))
         return None
     if args.save_model is not None:
-        languages = None if args.languages is None else tuple(args.languages)
-        aligner.save(args.save_model, force=args.force, languages=languages)
+        aligner.save(args.save_model, force=args.force, languages=languages_of(args))
     return aligner
 
 
 def write(
     args: argparse.Namespace,
-    aligner: Any,
+    aligner: Aligner | None,
     text: Bitext | TaggedText,
     streams: tuple[TextIO, TextIO | None],
     meter: Meter,
     *,
     name: str,
-) -> Any:
+) -> Summary:
     """Write the links of the text, or of its part, and return the summary."""
-    from bitweft.corpus.align_files import KnownLinks, Summary, Wanted, write_links
+    from bitweft.corpus.align_files import Summary, Wanted, write_links
+    from bitweft.links.known import KnownLinks
 
     wanted = Wanted(args.to, decoding_of(args), args.strict)
     pairs: Iterable[SentencePair] = text
-    total = 0 if aligner is None else aligner.about.training.get("pairs", 0) if args.model is None else 0
+    total = pairs_ahead(args, aligner)
     if args.shard is not None:
         from bitweft.corpus.shards import parse_shard, shard_of
 
@@ -258,6 +266,17 @@ def write(
     return summary
 
 
+def pairs_ahead(args: argparse.Namespace, aligner: Aligner | None) -> int:
+    """Tell how many pairs will be aligned, where that is known or quickly found; 0 otherwise."""
+    if aligner is None or args.quiet or args.shard is not None:
+        return 0
+    if args.model is None and aligner.about.training is not None:
+        return aligner.about.training.pairs
+    if not os.path.isfile(args.source):  # standard input and pipes can be read only once
+        return 0
+    return sum(1 for _ in LineFile(args.source, strict=False).lines())
+
+
 def run_shards(args: argparse.Namespace) -> None:
     """Align files, each by itself."""
     from bitweft.corpus.align_files import Summary, Wanted
@@ -269,12 +288,12 @@ def run_shards(args: argparse.Namespace) -> None:
     if args.shard is not None:
         part, parts = parse_shard(args.shard)
         files = files[part - 1 :: parts]
-    reading = {"tokenize": args.tokenize, "format": args.format, "languages": args.languages}
+    reading = {"tokenize": args.tokenize, "format": args.format, "languages": args.keys}
     wanted = Wanted(args.to, decoding_of(args), args.strict)
     job = Shards(args.model, reading, wanted, resume=args.resume, force=args.force)
     total = Summary()
     with Meter(quiet=args.quiet) as meter:
-        tell_compiling(aligner.about.recipe, meter, args.quiet)
+        tell_preparation(aligner.recipe, meter, quiet=args.quiet)
         for number, (shard, summary) in enumerate(align_shards(aligner, files, job), 1):
             done = f"{number:,} of {len(files):,}"
             said = "done before" if summary is None else str(summary)

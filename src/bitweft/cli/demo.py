@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from bitweft.cli.drawing import draw_links
-from bitweft.cli.learning import tell_compiling
+from bitweft.cli.learning import tell_preparation
 from bitweft.cli.progress import Meter
 from bitweft.corpus.lexicon import Entry, Lexicon, Pruning
 from bitweft.errors import InputError
@@ -174,7 +174,7 @@ def learn(screen: Screen, text: Bitext, seed: int) -> list[Alignment]:
         from bitweft.aligner import Aligner
 
         aligner = Aligner(seed=seed)
-    tell_compiling("default", Meter())
+    tell_preparation(aligner.recipe, Meter())
     with screen.step("It learns from the text alone: no dictionary, no links"), Meter() as meter:
         aligner.fit(text, progress=meter.show)
     with screen.step("It aligns every pair"):

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from bitweft.cli.learning import tell_compiling
+from bitweft.cli.learning import tell_preparation
 from bitweft.cli.options import report_oddities
 from bitweft.cli.progress import Meter
 from bitweft.errors import NothingToLearnError, UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.progress import Progress
 from bitweft.storage.output import open_output
-from bitweft.text.bitext import Bitext
+from bitweft.text.bitext import Bitext, SentencePair
+
+if TYPE_CHECKING:
+    from bitweft.aligner import Aligner
 
 DESCRIPTION = """\
 Align as fast_align does: `source ||| target` lines in, `i-j` links out, each target word linked to one source
 word or none; with -r, each source word to one target word, still written source-target. Lines, their number
-and their order are those of fast_align, so `bitweft symmetrize` and atools take them. The model is bitweft's own.
+and their order are those of fast_align, so `bitweft symmetrize` and atools take them. The model is that of
+`bitweft align`.
 
--p writes a model directory, not a table, and -f reads one. The score that -s and -f add is bitweft's: the mean
-log ratio a word, the higher the better."""
+-p writes a model directory, not a table, and -f reads one. The score that -s and -f add is that of `bitweft
+align --scores`: the higher, the better."""
 EXAMPLES = """\
   bitweft fast-align -i text.en-fr -d -o -v > forward.links
   bitweft fast-align -i text.en-fr -dovr > backward.links
@@ -83,14 +88,14 @@ def run(args: argparse.Namespace) -> None:
     report_oddities(text)
 
 
-def made(args: argparse.Namespace, text: Bitext, meter: Meter) -> Any:
+def made(args: argparse.Namespace, text: Bitext, meter: Meter) -> Aligner | None:
     """Load the model, or learn one; None where there is nothing to learn from."""
     from bitweft.aligner import Aligner
 
     if args.force_align is not None:
         return Aligner.load(args.force_align, threads=args.threads)
     aligner = Aligner(seed=args.seed, threads=args.threads)
-    tell_compiling("default", meter)
+    tell_preparation(aligner.recipe, meter)
     try:
         aligner.fit(text, progress=meter.show)
     except NothingToLearnError as error:
@@ -101,11 +106,14 @@ def made(args: argparse.Namespace, text: Bitext, meter: Meter) -> Any:
     return aligner
 
 
-def write(args: argparse.Namespace, aligner: Any, text: Bitext, stream: TextIO, meter: Meter) -> None:
+def write(
+    args: argparse.Namespace, aligner: Aligner | None, text: Bitext, stream: TextIO, meter: Meter
+) -> None:
     """Write a line for each pair."""
-    from bitweft.recipes.default.posterior import Decoding, Inference
+    from bitweft.recipes.base import Decoding, Inference
 
     decoding = Decoding(direction="backward" if args.reverse else "forward")
+    results: Iterator[tuple[SentencePair, Inference]]
     if aligner is None:
         results = ((pair, Inference(Alignment(), 0.0)) for pair in text)
     else:

@@ -1,20 +1,23 @@
-"""What the verbs that learn share: their options, and learning with a bar."""
+"""What the verbs that learn share: their options, what a recipe offers of them, and learning with a bar."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bitweft.cli.options import add_quiet
 from bitweft.cli.progress import Meter
 from bitweft.errors import UsageError
+from bitweft.recipes.registry import DEFAULT, recipe_names, recipe_options
 from bitweft.text.bitext import Bitext
+from bitweft.text.tags import TaggedText
 
 if TYPE_CHECKING:
-    from bitweft.text.tags import TaggedText
+    from bitweft.aligner import Aligner
+    from bitweft.recipes.base import Recipe
+    from bitweft.storage.checkpoint import Checkpoint
 
 NONE = "none"  # a side without tags
 
@@ -24,8 +27,8 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("learning")
     group.add_argument(
         "--recipe",
-        choices=("default", "paper"),
-        help="how to learn: the default, or as Legrand et al. (2016)",
+        metavar="NAME",
+        help=f"how to learn: {', '.join(recipe_names())} ({DEFAULT}); paper is that of Legrand et al. (2016)",
     )
     group.add_argument(
         "--set",
@@ -35,132 +38,132 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="change a setting of the recipe; `bitweft show` lists those of a model",
     )
-    group.add_argument("--seed", type=int, metavar="N", help="seed of all that is drawn by chance (1)")
+    group.add_argument("--seed", type=int, metavar="N", help="seed of the random numbers (1)")
     group.add_argument(
         "--lowercase",
         action=argparse.BooleanOptionalAction,
-        help="take words as equal whatever their case (the default)",
+        help="ignore the case of letters (the default)",
     )
     group.add_argument(
         "--lexicon",
         metavar="FILE",
-        help="known word pairs, `source TAB target [TAB weight]` a line, the weight in times seen (10)",
+        help="known word pairs, `source TAB target [TAB weight]` a line; a pair counts as seen linked WEIGHT "
+        "times (10)",
     )
     group.add_argument(
         "--known-links",
         metavar="FILE",
-        help="known links of the text, `0-0 1-2` a line; a word that has some gets no others",
+        help="known links of the text, `0-0 1-2` a line; a word that has known links gets no others",
     )
+    for options in recipe_options().values():
+        options.add_options(parser)
 
 
-def add_tags(parser: argparse.ArgumentParser) -> None:
-    """Add the options of tags; `tagged` gives a text its tags."""
-    group = parser.add_argument_group("parts of speech, for the paper's recipe")
-    group.add_argument(
-        "--tagger",
-        nargs=2,
-        metavar=("SOURCE", "TARGET"),
-        help="learn with tags from spacy:MODEL, stanza:LANGUAGE, classes found in the text, or inline "
-        "(`word|TAG`) on each side; or none",
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Add --threads, --device, --kernels and --quiet."""
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="threads to use (all cores); the result is the same"
     )
-    group.add_argument(
-        "--tags",
-        nargs=2,
-        metavar=("SOURCE", "TARGET"),
-        help="files beside the text with a tag for each word, a line a sentence; or none",
+    parser.add_argument("--device", default="cpu", metavar="D", help="where to compute, such as cuda (cpu)")
+    parser.add_argument(
+        "--kernels",
+        default="auto",
+        metavar="KIND",
+        help="inner loops of the default recipe: compiled, torch, or auto (compiled on the CPU)",
     )
+    add_quiet(parser)
 
 
 def tagged(text: Bitext, files: Sequence[str] | None) -> Bitext | TaggedText:
     """Give a text the tags of files beside it, if there are any."""
     if files is None:
         return text
-    from bitweft.text.tags import TaggedText
-
     source, target = (None if file == NONE else file for file in files)
     return TaggedText(text, source=source, target=target)
 
 
-def _tag_settings(args: argparse.Namespace, recipe: str) -> list[str]:
-    """Turn --tagger and --tags into settings."""
-    if args.tagger is None and args.tags is None:
-        return []
-    if recipe != "paper":
-        raise UsageError("--tagger and --tags are for --recipe paper")
-    kinds = list(args.tagger or (NONE, NONE))
-    for side, file in enumerate(args.tags or ()):
-        if file != NONE:
-            if kinds[side] not in (NONE, "inline"):
-                raise UsageError(f"{file} and {kinds[side]} cannot both tag one side")
-            kinds[side] = "inline"
-    names = ("source", "target")
-    return [f"features.{name}.tags={kind}" for name, kind in zip(names, kinds, strict=True) if kind != NONE]
-
-
-def add_running(parser: argparse.ArgumentParser) -> None:
-    """Add --threads, --device and --quiet."""
-    parser.add_argument(
-        "--threads", type=int, metavar="N", help="threads to use (all cores); the result is the same"
-    )
-    parser.add_argument("--device", default="cpu", metavar="D", help="where to compute, such as cuda (cpu)")
-    add_quiet(parser)
-
-
-def refuse_learning(args: argparse.Namespace, why: str) -> None:
-    """Refuse options of learning where nothing is learned."""
-    names = ("recipe", "seed", "lowercase", "lexicon", "tagger")
-    given = [f"--{name}" for name in names if getattr(args, name) is not None]
+def refuse_learning(args: argparse.Namespace, why: str, *, but: Sequence[str] = ()) -> None:
+    """Refuse options of learning where nothing is learned; --tags are of the text, not of learning."""
+    names = {name: f"--{name}" for name in ("recipe", "seed", "lowercase", "lexicon")}
+    for options in recipe_options().values():
+        names |= {name: flag for name, flag in options.FLAGS.items() if name != "tags"}
+    given = [flag for name, flag in names.items() if getattr(args, name) is not None and name not in but]
     given += ["--set"] if args.settings else []
     if given:
         raise UsageError(f"{', '.join(given)}: {why}")
 
 
-def new_aligner(args: argparse.Namespace) -> Any:
+def check_offers(recipe: Recipe | type[Recipe], args: argparse.Namespace) -> None:
+    """Refuse the options that this recipe does not offer, by their names."""
+    from bitweft.recipes.base import Offer, require
+
+    offers = {
+        "lexicon": (Offer.LEXICON, "--lexicon"),
+        "known_links": (Offer.KNOWN_LINKS, "--known-links"),
+        "start": (Offer.CONTINUE, "--from"),
+        "checkpoint": (Offer.CHECKPOINT, "--checkpoint"),
+        "checkpoint_every": (Offer.CHECKPOINT_EVERY, "--checkpoint-every"),
+        "tags": (Offer.TAGS, "--tags"),
+        "dev": (Offer.TUNE, "--dev"),
+        "precision": (Offer.THRESHOLD, "--precision"),
+        "recall": (Offer.THRESHOLD, "--recall"),
+        "threshold": (Offer.THRESHOLD, "--threshold"),
+        "null": (Offer.NULL, "--null"),
+    }
+    for name, (offer, flag) in offers.items():
+        if getattr(args, name, None) not in (None, False):
+            require(recipe, offer, flag)
+    for name, options in recipe_options().items():
+        for argument, flag in options.FLAGS.items():
+            if name != recipe.name and getattr(args, argument, None) is not None:
+                raise UsageError(f"{flag} is not supported by the recipe {recipe.name!r}")
+
+
+def new_aligner(args: argparse.Namespace) -> Aligner:
     """Make the aligner that the options ask for."""
     from bitweft.aligner import Aligner
+    from bitweft.recipes.registry import recipe_named
 
-    recipe = args.recipe or "default"
-    settings = [*_tag_settings(args, recipe), *args.settings]
-    if args.lowercase is not None:
-        key = "lowercase" if recipe == "default" else "features.lowercase"
-        settings.append(f"{key}={args.lowercase}")
+    name = args.recipe or DEFAULT
+    check_offers(recipe_named(name), args)
+    options = recipe_options().get(name)
+    settings = [*(options.settings_of(args) if options is not None else ()), *args.settings]
     seed = 1 if args.seed is None else args.seed
-    return Aligner(recipe, seed=seed, threads=args.threads, device=args.device, settings=settings)
+    running = {"threads": args.threads, "device": args.device, "kernels": args.kernels}
+    return Aligner(name, seed=seed, settings=settings, **running)
 
 
 def learn(
-    aligner: Any, text: Bitext | TaggedText, args: argparse.Namespace, meter: Meter, **help: Any
+    aligner: Aligner,
+    text: Bitext | TaggedText,
+    args: argparse.Namespace,
+    meter: Meter,
+    *,
+    checkpoint: Checkpoint | None = None,
+    continue_training: bool = False,
 ) -> None:
     """Learn from a text, showing how far it is."""
-    if args.lexicon is not None:
-        from bitweft.links.known import read_lexicon
+    from bitweft.links.known import KnownLinks, read_lexicon
 
-        lexicon, passed_over = read_lexicon(args.lexicon)
-        help["lexicon"] = lexicon
-        if passed_over and not args.quiet:
-            meter.say(f"{args.lexicon}: {passed_over:,} entries of several words passed over")
-    if args.known_links is not None:
-        from bitweft.corpus.align_files import KnownLinks
-
-        help["known"] = KnownLinks(args.known_links)
-    tell_compiling(aligner.about.recipe, meter, args.quiet)
-    aligner.fit(text, progress=meter.show, **help)
-
-
-def tell_compiling(recipe: str, meter: Meter, quiet: bool = False) -> None:
-    """Say so if the inner loops must be compiled first: it takes half a minute without a sign of life."""
-    if recipe == "default" and not quiet and _needs_compiling():
-        meter.say("compiling, once per installation; this takes half a minute")
+    lexicon, left_out = ([], 0) if args.lexicon is None else read_lexicon(args.lexicon)
+    if left_out and not args.quiet:
+        meter.say(f"{args.lexicon}: {left_out:,} entries of several words left out")
+    tell_preparation(aligner.recipe, meter, quiet=args.quiet)
+    aligner.fit(
+        text,
+        progress=meter.show,
+        lexicon=lexicon,
+        known_links=None if args.known_links is None else KnownLinks(args.known_links),
+        checkpoint=checkpoint,
+        continue_training=continue_training,
+    )
 
 
-def _needs_compiling() -> bool:
-    """Tell whether the inner loops will be compiled first: once for each installation, and after a change."""
-    from bitweft.recipes.default import kernels
-
-    try:
-        return not os.path.exists(kernels.posteriors._cache._cache_file._index_path)
-    except AttributeError:  # another numba keeps its cache elsewhere
-        return False
+def tell_preparation(recipe: Recipe, meter: Meter, *, quiet: bool = False) -> None:
+    """Say what takes long before the first use on this machine, if anything does."""
+    preparation = recipe.preparation()
+    if preparation is not None and not quiet:
+        meter.say(preparation)
 
 
 def say(args: argparse.Namespace, text: str) -> None:

@@ -7,8 +7,12 @@ import json
 import sys
 from pathlib import Path
 
+from bitweft.cli.learning import tagged
 from bitweft.cli.options import add_text_options, optional_bitext_of
 from bitweft.errors import UsageError
+from bitweft.storage.model_directory import About
+from bitweft.text.bitext import Bitext
+from bitweft.text.tags import TaggedText
 
 DESCRIPTION = """\
 List the source windows of a text that are nearest to the one given, by the Euclidean distance of their
@@ -27,26 +31,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--count", type=int, default=10, metavar="N", help="how many to list (10)")
     parser.add_argument("--json", action="store_true", help="write JSON")
-    add_text_options(parser, "where to look for neighbours")
+    add_text_options(parser, "where to look for neighbors")
+    parser.add_argument(
+        "--tags",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="files with the tags of that text, for a model trained with tags (write WINDOW as `word|TAG`)",
+    )
+
+
+def text_of(args: argparse.Namespace, about: About) -> Bitext | TaggedText:
+    """Return the text that was named, or the one that the model was trained on."""
+    bitext = optional_bitext_of(args)
+    if bitext is not None:
+        return tagged(bitext, args.tags)
+    files, tags = ((), ()) if about.training is None else (about.training.files, about.training.tags)
+    missing = [name for name in (*files, *filter(None, tags)) if not Path(name).is_file()]
+    if missing or not files:
+        where = f": {missing[0]} is not there" if missing else " is not known"
+        raise UsageError(f"the text of training{where}; name a text with --source and --target")
+    text = Bitext(*files, tokenize=about.tokenize)
+    return TaggedText(text, source=tags[0], target=tags[1]) if tags else text
 
 
 def run(args: argparse.Namespace) -> None:
     """List the neighbours."""
-    from bitweft.recipes.paper.neighbors import best_target_words, nearest_windows
-    from bitweft.recipes.paper.recipe import PaperRecipe
-    from bitweft.text.bitext import Bitext
+    from bitweft.aligner import Aligner
+    from bitweft.recipes.base import Offer, require
 
     if args.count < 1:
-        raise UsageError("--count must be at least 1")
-    recipe = PaperRecipe.load(args.model)
-    bitext = optional_bitext_of(args)
-    if bitext is None:
-        if not recipe.text or not all(Path(name).is_file() for name in recipe.text):
-            raise UsageError("the training text is not where it was: name it with --source and --target")
-        bitext = Bitext(*recipe.text)
-    window = args.window.split()
-    windows = nearest_windows(recipe, window, (pair.source.tokens for pair in bitext), count=args.count)
-    words = best_target_words(recipe, window, (pair.target.tokens for pair in bitext), count=args.count)
+        raise UsageError(f"--count must be 1 or greater, got {args.count}")
+    aligner = Aligner.load(args.model)
+    require(aligner.recipe, Offer.NEIGHBORS, "bitweft neighbors")
+    text = text_of(args, aligner.about)
+    windows, words = aligner.recipe.neighbors(args.window.split(), text, args.count)
     if args.json:
         about = {
             "window": args.window,

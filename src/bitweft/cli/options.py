@@ -32,7 +32,7 @@ def add_text_options(parser: argparse.ArgumentParser, why: str) -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how text is read: --tokenize, --format, --languages."""
+    """Add the options that say how text is read: --tokenize, --format, --keys."""
     parser.add_argument(
         "--tokenize",
         choices=tuple(TOKENIZERS),
@@ -46,10 +46,10 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="format of a joint file: `src ||| tgt`, columns 1 and 2, JSON lines (default: told by content)",
     )
     parser.add_argument(
-        "--languages",
+        "--keys",
         nargs=2,
         metavar=("SOURCE", "TARGET"),
-        help="the two languages to take from JSON lines with `translation` objects",
+        help="the two languages to take from JSON lines with `translation` objects, such as en fr",
     )
 
 
@@ -60,7 +60,7 @@ def bitext_of(args: argparse.Namespace, *, strict: bool = True) -> Bitext:
         args.target,
         tokenize=args.tokenize,
         format=args.format,
-        languages=args.languages,
+        languages=args.keys,
         strict=strict,
     )
 
@@ -93,6 +93,21 @@ def add_dialect(parser: argparse.ArgumentParser, option: str = "--from", what: s
         default=None,
         help=f"indices of {what} begin at 1 (those of talp, naacl and giza do anyway)",
     )
+
+
+def add_languages(parser: argparse.ArgumentParser) -> None:
+    """Add --languages: what a model is told of its text."""
+    parser.add_argument(
+        "--languages",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="names of the two languages, kept with the model, such as en fr",
+    )
+
+
+def languages_of(args: argparse.Namespace) -> tuple[str, str] | None:
+    """Return the languages that were named, if they were."""
+    return None if args.languages is None else (args.languages[0], args.languages[1])
 
 
 def add_output(parser: argparse.ArgumentParser, what: str = "the result") -> None:

@@ -33,7 +33,8 @@ class Meter:
         self._clock = clock
         self._bar = self._stream.isatty()
         self._began = self._shown = clock()
-        self._job: tuple[int, int] = (0, -1)  # where it began, and its total
+        self._last = Progress(0, -1, "")
+        self._start = 0  # the step at which this phase was first seen
         self._drawn = 0
 
     def __enter__(self) -> Meter:
@@ -47,9 +48,9 @@ class Meter:
     def show(self, progress: Progress) -> None:
         """Take note of the progress, and show it if it is time to."""
         now = self._clock()
-        start, total = self._job
-        if total != progress.total or progress.step < start:
-            self._job = (progress.step - 1, progress.total)
+        last, self._last = self._last, progress
+        if (progress.phase, progress.total) != (last.phase, last.total) or progress.step < last.step:
+            self._start = progress.step - 1
             self._began = now
             if not self._bar:
                 self._shown = min(self._shown, now)
@@ -88,7 +89,7 @@ class Meter:
         self._drawn = len(text)
 
     def _text(self, progress: Progress, elapsed: float) -> str:
-        done = progress.step - self._job[0]
+        done = progress.step - self._start
         rate = done / elapsed if elapsed > 0 else 0.0
         parts = [NAMES.get(progress.phase, progress.phase)]
         if progress.total:

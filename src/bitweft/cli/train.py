@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bitweft.cli.learning import (
     add_learning,
     add_running,
-    add_tags,
+    check_offers,
     learn,
     new_aligner,
     refuse_learning,
     say,
     tagged,
 )
-from bitweft.cli.options import add_text, bitext_of, report_oddities
+from bitweft.cli.options import add_languages, add_text, bitext_of, languages_of, report_oddities
 from bitweft.cli.progress import Meter, duration
 from bitweft.errors import UsageError
-from bitweft.text.bitext import Bitext
+from bitweft.links.alignment import GoldAlignment
+from bitweft.links.formats.registry import read_gold
+from bitweft.text.bitext import Bitext, SentencePair
+
+if TYPE_CHECKING:
+    from bitweft.aligner import Aligner
+    from bitweft.storage.checkpoint import Checkpoint
 
 DESCRIPTION = """\
-Learn a model from parallel text and keep it as a directory: `bitweft align --model DIR` then gives the links of
-any text, those of a pair the same whenever and wherever. Damaged lines are passed over and counted."""
+Learn a model from parallel text and keep it as a directory: `bitweft align --model DIR` then gives the links
+of any text, those of a pair the same whenever and wherever. Lines that cannot be read are left out, and
+counted."""
 EXAMPLES = """\
   bitweft train en.txt fr.txt -o enfr.weft
   bitweft train text.en-fr.zst -o enfr.weft --seed 7 --languages en fr --note 'CC BY 4.0, from Tatoeba'
   bitweft train more.en more.fr --from enfr.weft -o more.weft
   bitweft train en.txt fr.txt -o enfr.weft --checkpoint-every 600 --resume
-  bitweft train en.txt fr.txt -o paper.weft --recipe paper --tags en.pos fr.pos --dev dev.en dev.fr dev.gold \\
-      --dev-tags dev.en.pos dev.fr.pos"""
+  bitweft train en.txt fr.txt -o paper.weft --recipe paper --tags en.pos fr.pos \\
+      --dev dev.en dev.fr dev.gold --dev-tags dev.en.pos dev.fr.pos"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,12 +49,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--note", metavar="TEXT", help="kept with the model: where the text is from, and its licence"
     )
     parser.add_argument("--strict", action="store_true", help="fail at a line that cannot be read")
-    parser.add_argument("--from", dest="start", metavar="DIR", help="go on from this model with the new text")
     parser.add_argument(
-        "--members", type=int, metavar="N", help="members of the ensemble of the paper's recipe"
+        "--from", dest="start", metavar="DIR", help="learn on from this model, with the new text"
     )
     parser.add_argument(
-        "--checkpoint-every", type=float, metavar="SECONDS", help="keep the state of learning this often"
+        "--checkpoint-every",
+        type=float,
+        metavar="SECONDS",
+        help="keep the state of learning this often (600); the paper's recipe keeps it after each epoch",
     )
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="where to keep it (the model's directory with .checkpoint added)"
@@ -57,13 +66,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--dev",
         nargs=3,
         metavar=("SOURCE", "TARGET", "GOLD"),
-        help="text with gold links, by which the paper's recipe chooses α and the heuristic",
+        help="text with gold links: what the recipe leaves open (the paper's: alpha and the heuristic) is "
+        "chosen on it",
     )
     parser.add_argument(
         "--dev-tags", nargs=2, metavar=("SOURCE", "TARGET"), help="the tags of that text, as with --tags"
     )
     add_learning(parser)
-    add_tags(parser)
+    add_languages(parser)
     add_running(parser)
 
 
@@ -73,74 +83,65 @@ def run(args: argparse.Namespace) -> None:
 
     check_free(args.output, force=args.force)
     aligner = start(args)
-    help = checkpoint(args)
-    help |= {} if args.start is None else {"go_on": True}
+    checkpoint = checkpoint_of(args)
     args.tokenize = args.tokenize or aligner.about.tokenize
     bitext = bitext_of(args, strict=args.strict)
     dev = read_dev(args)
     with Meter(quiet=args.quiet) as meter:
-        learn(aligner, tagged(bitext, args.tags), args, meter, **help)
+        continuing = args.start is not None
+        text = tagged(bitext, args.tags)
+        learn(aligner, text, args, meter, checkpoint=checkpoint, continue_training=continuing)
     if dev is not None:
-        score = aligner.tune(*dev)
-        chosen = aligner.recipe.config.decoding
+        tuning = aligner.tune(*dev)
+        score = tuning.after
         say(
             args,
-            f"dev: {chosen.heuristic}, α {chosen.alpha:g}: AER {100 * score.aer:.1f} % "
+            f"dev: {tuning.chosen}: AER {100 * score.aer:.1f} % (before: {100 * tuning.before.aer:.1f} %) "
             f"on {score.sentences:,} pairs",
         )
     if not args.quiet:
         report_oddities(bitext)
-    languages = None if args.languages is None else tuple(args.languages)
-    aligner.save(args.output, force=args.force, languages=languages, note=args.note)
-    if "checkpoint" in help:
-        help["checkpoint"].remove()
+    aligner.save(args.output, force=args.force, languages=languages_of(args), note=args.note)
+    if checkpoint is not None:
+        checkpoint.remove()
     training = aligner.about.training
+    assert training is not None
     say(
         args,
-        f"{args.output}: learned from {training['pairs']:,} pairs in {duration(training['seconds'])} "
-        f"({duration(training['cpu_seconds'])} of CPU time)",
+        f"{args.output}: learned from {training.pairs:,} pairs in {duration(training.seconds)} "
+        f"({duration(training.cpu_seconds)} of CPU time)",
     )
 
 
-def read_dev(args: argparse.Namespace) -> Any:
+def read_dev(args: argparse.Namespace) -> tuple[list[SentencePair], list[GoldAlignment]] | None:
     """Read the text with gold links before anything is learned, if there is one."""
     if args.dev is None:
         if args.dev_tags is not None:
-            raise UsageError("--dev-tags without --dev")
+            raise UsageError("--dev-tags needs --dev")
         return None
-    if args.recipe != "paper":
-        raise UsageError("--dev is for --recipe paper: the default recipe leaves nothing to choose")
-    from bitweft.links.formats.registry import read_gold
-
     source, target, gold = args.dev
     text = Bitext(source, target, tokenize=args.tokenize)
     return list(tagged(text, args.dev_tags)), list(read_gold(gold, text=text))
 
 
-def start(args: argparse.Namespace) -> Any:
-    """Make a new aligner, or load the one to go on from."""
+def start(args: argparse.Namespace) -> Aligner:
+    """Make a new aligner, or load the one to learn on from."""
     if args.start is None:
-        if args.members is not None:
-            if args.recipe != "paper":
-                raise UsageError("--members is for --recipe paper")
-            args.settings = [*args.settings, f"members={args.members}"]
         return new_aligner(args)
     from bitweft.aligner import Aligner
 
-    lexicon, args.lexicon = args.lexicon, None
-    refuse_learning(args, "--from goes on with the model's own settings")
-    if args.tags is not None:
-        raise UsageError("--tags are for --recipe paper, whose models cannot go on")
-    args.lexicon = lexicon
-    return Aligner.load(args.start, threads=args.threads, device=args.device)
+    refuse_learning(args, "--from goes on with the model's own settings", but=("lexicon",))
+    aligner = Aligner.load(args.start, threads=args.threads, device=args.device, kernels=args.kernels)
+    check_offers(aligner.recipe, args)
+    return aligner
 
 
-def checkpoint(args: argparse.Namespace) -> dict[str, Any]:
+def checkpoint_of(args: argparse.Namespace) -> Checkpoint | None:
     """Make the checkpoint that the options ask for, if they do."""
     if args.checkpoint_every is None and args.checkpoint is None and not args.resume:
-        return {}
+        return None
     from bitweft.storage.checkpoint import Checkpoint
 
     directory = args.checkpoint or f"{args.output.rstrip('/')}.checkpoint"
     every = 600.0 if args.checkpoint_every is None else args.checkpoint_every
-    return {"checkpoint": Checkpoint(directory, every=every, resume=args.resume)}
+    return Checkpoint(directory, every=every, resume=args.resume)

@@ -10,11 +10,11 @@ from typing import TextIO
 from bitweft.aligner import Aligner
 from bitweft.errors import InputError
 from bitweft.links.alignment import Alignment, Entry
-from bitweft.links.formats.pharaoh import decimal, read_lines
-from bitweft.links.formats.registry import dialect_named, outside
-from bitweft.recipes.default.posterior import Decoding, Inference, with_known
+from bitweft.links.formats.pharaoh import decimal
+from bitweft.links.formats.registry import dialect_named
+from bitweft.links.known import KnownLinks, with_known
+from bitweft.recipes.base import Decoding, Inference
 from bitweft.text.bitext import Bitext, SentencePair
-from bitweft.text.lines import LineFile
 
 
 @dataclass
@@ -62,34 +62,6 @@ class Wanted:
     dialect: str = "pharaoh"
     decoding: Decoding = field(default_factory=Decoding)
     strict: bool = False  # a pair that is too long is an error
-
-
-class KnownLinks:
-    """Walk a file of known links, `0-0 1-2` a line, beside its text, as often as wanted.
-
-    A word that has known links has no others.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._file = LineFile(path)
-
-    def beside(self, pairs: Iterable[SentencePair]) -> Iterator[tuple[SentencePair, Alignment]]:
-        """Give each pair with its known links, and fail where file and text do not fit."""
-        links = read_lines(self._file, "pharaoh", False)
-        number = 0
-        for number, pair in enumerate(pairs, 1):
-            entry = next(links, None)
-            if entry is None:
-                raise self._fault("the file ends here, but the text goes on", number)
-            fault = outside(entry.alignment, pair)
-            if fault is not None:
-                raise self._fault(fault, number)
-            yield pair, entry.alignment
-        if next(links, None) is not None:
-            raise self._fault("the text has ended before", number + 1)
-
-    def _fault(self, what: str, line: int) -> InputError:
-        return InputError(what, file=self._file.name, line=line)
 
 
 def write_links(

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import ValidationError
 
 from bitweft.aligner import Aligner
-from bitweft.recipes.default.posterior import Inference, Matrix, agreement, null_probabilities
+from bitweft.recipes.base import Inference, Offer, Posteriors
 from bitweft.server.limits import Limits
 from bitweft.server.problems import Problem
 from bitweft.server.schema import QUESTION, ManyPairs, Question
@@ -76,9 +77,8 @@ class Service:
     def _aligned(self, pairs: list[SentencePair], alternatives: int) -> Iterator[dict[str, Any]]:
         for pair, inference in zip(pairs, self.aligner.infer(pairs), strict=True):
             answer = _answer(pair, inference)
-            if alternatives and self.aligner.about.recipe == "default":
-                recipe: Any = self.aligner.recipe
-                answer["alternatives"] = _alternatives(recipe.posteriors(pair), alternatives)
+            if alternatives and Offer.POSTERIORS in self.aligner.recipe.offers:
+                answer["alternatives"] = _alternatives(self.aligner.recipe.posteriors(pair), alternatives)
             yield answer
 
 
@@ -134,14 +134,13 @@ def _side(sentence: Sentence, linked: set[int]) -> dict[str, Any]:
     }
 
 
-def _alternatives(posteriors: tuple[Matrix, Matrix], most: int) -> dict[str, Any]:
+def _alternatives(posteriors: Posteriors, most: int) -> dict[str, Any]:
     """List the best partners of every word, with the probabilities that links have."""
-    links = agreement(*posteriors)  # (source, target)
-    source, target = null_probabilities(*posteriors)
+    links, source, target = posteriors
     return {"source": _best(links, source, most), "target": _best(links.T, target, most)}
 
 
-def _best(rows: Matrix, nulls: Matrix, most: int) -> list[dict[str, Any]]:
+def _best(rows: npt.NDArray[np.floating], nulls: npt.NDArray[np.floating], most: int) -> list[dict[str, Any]]:
     """Take the highest entries of each row."""
     order = np.argsort(-rows, axis=1, kind="stable")[:, :most]
     return [
@@ -152,16 +151,15 @@ def _best(rows: Matrix, nulls: Matrix, most: int) -> list[dict[str, Any]]:
 
 def _describe(aligner: Aligner, directory: Path, limits: Limits) -> dict[str, Any]:
     about = aligner.about
-    recipe: Any = aligner.recipe
-    sides = recipe.spellings if about.recipe == "default" else recipe.inventories
+    source_words, target_words = aligner.recipe.vocabulary_sizes
     files = [file for file in directory.iterdir() if file.is_file()]
     return {
         "name": directory.resolve().name,
         **asdict(about),
-        "alternatives": about.recipe == "default",
+        "alternatives": Offer.POSTERIORS in aligner.recipe.offers,
         "sizes": {
-            "source_words": len(sides[0].words),
-            "target_words": len(sides[1].words),
+            "source_words": source_words,
+            "target_words": target_words,
             "bytes": sum(file.stat().st_size for file in files),
         },
         "limits": asdict(limits),

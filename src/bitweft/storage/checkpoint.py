@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-import bitweft
 from bitweft.errors import InputError, ModelError, UsageError
-from bitweft.progress import Progress
-from bitweft.recipes.default.learn import Learning
-from bitweft.settings import to_mapping
 
 FILE = "checkpoint.safetensors"
 STAGES = "checkpoints.json"  # where the paper's recipe lists its finished stages
@@ -97,40 +93,9 @@ class Checkpoint:
             self.directory.rmdir()
 
 
-def with_checkpoints(learning: Learning, checkpoint: Checkpoint) -> Iterator[Progress]:
-    """Learn on from the last checkpoint, if there is one, and keep new ones now and then."""
-    facts: dict[str, Any] = {
-        "bitweft": bitweft.__version__,
-        "seed": learning.seed,
-        "settings": to_mapping(learning.config),
-        "text": _text_digest(learning),
-    }
-    kept = checkpoint.load(facts)
-    if kept is not None:
-        learning.restore(kept[0], kept[1]["record"])
-    for progress in learning.run():
-        if checkpoint.due():
-            checkpoint.keep(learning.arrays(), {**facts, "record": learning.record})
-        yield progress
-
-
 def _digest(arrays: Mapping[str, Any]) -> str:
     digest = hashlib.sha256()
     for name in sorted(arrays):
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-    return digest.hexdigest()
-
-
-def _text_digest(learning: Learning) -> str:
-    """Return a digest of the text, and of all that is known beside it."""
-    digest = hashlib.sha256()
-    for text in learning.texts:
-        digest.update("\n".join(text.spelling.words.entries).encode())
-        digest.update(text.tokens.tobytes())
-        digest.update(text.offsets.tobytes())
-    counts, links, *_ = learning.knowledge
-    digest.update(repr(sorted((number, known.links) for number, known in links.items())).encode())
-    for array in counts or ():
-        digest.update(np.asarray(array).tobytes())
     return digest.hexdigest()

@@ -8,9 +8,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,19 @@ FORMAT = 1  # of the directory; a change that older ones cannot be read by makes
 
 
 @dataclass(frozen=True)
+class Training:
+    """Hold what a model learned from, and what that took."""
+
+    pairs: int
+    words: tuple[int, int]  # of the source, of the target
+    seconds: float
+    cpu_seconds: float
+    record: list[dict[str, str | int | float | None]]  # what each phase came to
+    files: tuple[str, ...] = ()  # the text
+    tags: tuple[str | None, ...] = ()  # files of tags beside the text; None for a side without
+
+
+@dataclass(frozen=True)
 class About:
     """Hold all that `model.json` says of a model."""
 
@@ -34,7 +47,12 @@ class About:
     tokenize: str = "space"  # how the text was cut that it learned from
     languages: tuple[str, str] | None = None
     note: str | None = None  # where it comes from, and what may be done with it
-    training: dict[str, Any] = field(default_factory=dict)
+    training: Training | None = None  # None: nothing was learned yet
+
+    @property
+    def record(self) -> list[dict[str, str | int | float | None]]:
+        """Return what each phase of learning came to."""
+        return [] if self.training is None else self.training.record
 
 
 def read_about(directory: Path) -> About:
@@ -68,15 +86,40 @@ def _about(value: Mapping[str, Any]) -> About:
         if type(value.get(key)) is not kind:
             raise ValueError(f"{key!r} must be there, and a JSON {kind.__name__}")
     if value["seed"] < 0:
-        raise ValueError("'seed' is below 0")
+        raise ValueError(f"'seed' must be 0 or greater, got {value['seed']}")
     languages, note = value.get("languages"), value.get("note")
     if languages is not None:
-        if not isinstance(languages, list) or len(languages) != 2:
-            raise ValueError("'languages' must be two")
-        languages = (str(languages[0]), str(languages[1]))
+        if not _is_list(languages, str) or len(languages) != 2:
+            raise ValueError("'languages' must be two texts")
+        languages = (languages[0], languages[1])
     if note is not None and not isinstance(note, str):
         raise ValueError("'note' must be a text")
-    return About(**{key: value[key] for key in kinds}, languages=languages, note=note)
+    plain = {key: value[key] for key in kinds if key != "training"}
+    return About(**plain, languages=languages, note=note, training=_training(value["training"]))
+
+
+def _training(value: Mapping[str, Any]) -> Training:
+    """Read what a model learned from; descriptions and later training rely on it."""
+    words, record = value.get("words"), value.get("record")
+    if type(value.get("pairs")) is not int or not _is_list(words, int) or len(words) != 2:
+        raise ValueError("'training' must say how many 'pairs' and 'words' there were")
+    wall, cpu = value.get("seconds"), value.get("cpu_seconds")
+    if not isinstance(wall, int | float) or not isinstance(cpu, int | float):
+        raise ValueError("'training' must say how many 'seconds' and 'cpu_seconds' it took")
+    if not _is_list(record, dict) or not all(map(_is_record, record)):
+        raise ValueError("'training.record' must be a list of phases")
+    files, tags = value.get("files", []), value.get("tags", [])
+    if not _is_list(files, str) or not _is_list(tags, str, type(None)):
+        raise ValueError("'training.files' and 'training.tags' must be lists of names")
+    return Training(value["pairs"], (words[0], words[1]), wall, cpu, record, tuple(files), tuple(tags))
+
+
+def _is_list(value: object, *kinds: type) -> TypeGuard[list[Any]]:
+    return isinstance(value, list) and all(type(item) in kinds for item in value)
+
+
+def _is_record(phase: Mapping[str, object]) -> bool:
+    return all(type(value) in (str, int, float, type(None)) for value in phase.values())
 
 
 def _refuse(constant: str) -> float:
@@ -152,7 +195,7 @@ def write_model(
     partial = _beside(directory)
     try:
         save(partial)
-        value = {"format": FORMAT, **vars(about)}
+        value = {"format": FORMAT, **asdict(about)}
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (partial / "model.json").write_text(text, encoding="utf-8", newline="\n")
         for file in partial.iterdir():

@@ -1,13 +1,11 @@
-"""Part-of-speech tags: from files beside the text, or from spaCy or Stanza."""
+"""Part-of-speech tags from files beside the text."""
 
 from __future__ import annotations
 
-import importlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
-from bitweft.errors import InputError, MissingExtraError, UsageError
-from bitweft.recipes.paper.features import Tagger, Tokens
+from bitweft.errors import InputError
 from bitweft.storage.lockstep import lockstep
 from bitweft.text.bitext import Path, Sentence, SentencePair
 from bitweft.text.lines import LineFile
@@ -21,7 +19,14 @@ class TaggedText:
     ) -> None:
         self.pairs = pairs
         self.tokenize: str = getattr(pairs, "tokenize", "space")
+        self.names: Sequence[str] = getattr(pairs, "names", ())  # of the text's files
         self.files = (source, target)
+
+    @property
+    def tag_names(self) -> tuple[str | None, str | None]:
+        """Name the files of tags; None for a side without."""
+        source, target = (None if file is None else os.fspath(file) for file in self.files)
+        return source, target
 
     def __iter__(self) -> Iterator[SentencePair]:
         pairs: Iterable[SentencePair] = self.pairs
@@ -42,47 +47,3 @@ def _tagged(pairs: Iterable[SentencePair], side: int, file: LineFile) -> Iterato
             )
         tagged = Sentence(sentence.tokens, sentence.text, tags)
         yield SentencePair(tagged, pair.target) if side == 0 else SentencePair(pair.source, tagged)
-
-
-def load_tagger(name: str) -> Tagger | None:
-    """Return the tagger `spacy:MODEL` or `stanza:LANGUAGE`; the other kinds of tags need none."""
-    kind, _, model = name.partition(":")
-    if kind == "spacy":
-        return _spacy(model)
-    if kind == "stanza":
-        return _stanza(model)
-    return None
-
-
-def _import(package: str) -> Any:
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise MissingExtraError(package, package) from error
-
-
-def _spacy(model: str) -> Tagger:
-    spacy = _import("spacy")
-    try:
-        pipeline = spacy.load(model, disable=["parser", "ner", "lemmatizer"])
-    except OSError as error:
-        raise UsageError(f"spaCy has no model {model!r}: python -m spacy download {model}") from error
-    document = importlib.import_module("spacy.tokens").Doc
-
-    def tag(sentences: Sequence[Tokens]) -> list[list[str]]:
-        documents = (document(pipeline.vocab, words=list(tokens)) for tokens in sentences)
-        return [[token.pos_ for token in found] for found in pipeline.pipe(documents)]
-
-    return tag
-
-
-def _stanza(language: str) -> Tagger:
-    stanza = _import("stanza")
-    pipeline = stanza.Pipeline(language, processors="tokenize,pos", tokenize_pretokenized=True, verbose=False)
-
-    def tag(sentences: Sequence[Tokens]) -> list[list[str]]:
-        filled = [list(tokens) for tokens in sentences if len(tokens)]
-        found = iter(pipeline(filled).sentences if filled else ())
-        return [[word.upos for word in next(found).words] if len(tokens) else [] for tokens in sentences]
-
-    return tag

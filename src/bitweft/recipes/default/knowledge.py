@@ -6,24 +6,20 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bitweft.links.alignment import Alignment
-from bitweft.links.known import WordPair
+from bitweft.links.known import KnownLinks, WordPair
 from bitweft.recipes.default.kernels import Cells, Counts, Floats, Longs, Prior
 from bitweft.recipes.default.spelling import Spelling
 from bitweft.text.bitext import SentencePair
 
 
-class Known(Protocol):
-    """What gives the known links of a text."""
-
-    def beside(self, pairs: Iterable[SentencePair]) -> Iterable[tuple[SentencePair, Alignment]]: ...
-
-
-def beside(bitext: Iterable[SentencePair], known: Known | None) -> Iterable[tuple[SentencePair, Alignment]]:
+def beside(
+    bitext: Iterable[SentencePair], known: KnownLinks | None
+) -> Iterable[tuple[SentencePair, Alignment]]:
     """Give each pair with its known links, if any are."""
     return ((pair, Alignment()) for pair in bitext) if known is None else known.beside(bitext)
 
@@ -56,11 +52,6 @@ def merged_counts(counts: Counts, more: Counts | None) -> Counts:
     keys, places = np.unique(np.concatenate(parts), return_inverse=True)
     sums = np.bincount(places, np.concatenate([counts.values, more.values])).astype(np.float32)
     return sorted_counts(counts, keys, sums, counts.strength)
-
-
-def _keys(counts: Counts) -> Longs:
-    targets = np.repeat(np.arange(len(counts.target)), np.diff(counts.offsets))
-    return (targets << 32) | counts.sources
 
 
 def with_links(cells: Cells, pairs: Longs, known: Mapping[int, Alignment]) -> Cells:

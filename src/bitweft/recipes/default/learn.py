@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import numpy as np
 from bitweft.progress import Progress
 from bitweft.recipes.default import kernels
 from bitweft.recipes.default.blas import one_blas_thread
+from bitweft.recipes.default.config import DefaultConfig
 from bitweft.recipes.default.groups import BUCKETS, new_tally
 from bitweft.recipes.default.kernels import (
     CLIP,
@@ -35,47 +35,10 @@ from bitweft.recipes.default.loops import Compiled, Loops, Stepper
 from bitweft.recipes.default.spelling import Spelling
 from bitweft.storage.spill import Shelf, counted
 
-EPOCHS = ((1_500, (5, 3)), (10_000, (3, 2)), (300_000, (2, 1)), (math.inf, (1, 1)))  # lse, chain, by pairs
-FEWEST = 30  # steps
 CHUNK = 2048  # pairs that one thread counts in a turn
 FLOOR = 0.01  # of a probability that is counted
 SUMMED = 1000  # commonest words that are summed over one by one
 CLASSES = 50  # words so common that their jumps are learned apart
-
-
-@dataclass(frozen=True)
-class DefaultConfig:
-    """Hold every setting of the recipe; what is None follows from the amount of text."""
-
-    lowercase: bool = True
-    dimensions: int = 64
-    lse_epochs: int | None = None
-    chain_epochs: int | None = None
-    count_passes: int = 2
-    rate: float | None = None
-    group: int = 8
-    batch: int | None = None
-    null: float = 0.1
-    mixture: float = 0.05  # the chance of a jump to anywhere, when counting
-    negatives: float = 1.0
-    strength: float = 3.0  # how many counts the vectors' opinion is worth
-    longest: int = 400  # words: longer sentences are aligned, but not learned from
-    threshold: float = 0.525  # of a link's calibrated probability
-    kernels: str = "auto"  # the inner loops: compiled on the CPU, torch elsewhere, unless named
-
-    def for_text(self, pairs: int) -> DefaultConfig:
-        """Settle what follows from the number of pairs."""
-        lse, chained = next(epochs for most, epochs in EPOCHS if pairs < most)
-        batch = (16 if pairs < 10_000 else 32) if self.batch is None else self.batch
-        steps = (lse + chained) * math.ceil(pairs / batch)
-        times = math.ceil(FEWEST / max(steps, 1))  # a handful of pairs is read more often
-        return replace(
-            self,
-            rate=0.02 * (batch / 16) ** (1 / 3) if self.rate is None else self.rate,
-            lse_epochs=times * lse if self.lse_epochs is None else self.lse_epochs,
-            chain_epochs=times * chained if self.chain_epochs is None else self.chain_epochs,
-            batch=batch,
-        )
 
 
 class Text(NamedTuple):

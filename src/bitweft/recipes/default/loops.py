@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
@@ -64,15 +65,23 @@ class Compiled:
 def choose(name: str, device: str) -> Loops:
     """Return the loops named; `auto` takes the compiled ones where they can run, on the CPU."""
     if name not in KERNELS:
-        raise UsageError(f"kernels: {name!r} is none of {', '.join(KERNELS)}")
+        raise UsageError(f"kernels must be one of {', '.join(KERNELS)}, got {name!r}")
     if name == "compiled" and device != "cpu":
-        raise UsageError(f"kernels: the compiled ones run on the CPU, not on {device!r}")
+        raise UsageError(f"the compiled kernels run on the CPU, not on {device!r}")
     if name == "compiled" or (name == "auto" and device == "cpu"):
         return Compiled()
     check_device(device)
     from bitweft.recipes.default.pytorch.loops import Portable
 
     return Portable(device)
+
+
+def needs_compiling() -> bool:
+    """Tell whether the inner loops will be compiled first: once for each installation, and after a change."""
+    try:
+        return not os.path.exists(kernels.posteriors._cache._cache_file._index_path)
+    except AttributeError:  # another numba keeps its cache elsewhere
+        return False
 
 
 class CompiledStepper:

@@ -16,13 +16,25 @@ from bitweft.errors import ModelError, NothingToLearnError, UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.links.known import WordPair
 from bitweft.progress import Progress
+from bitweft.recipes.base import (
+    NO_EXTRAS,
+    Decoding,
+    FitExtras,
+    Inference,
+    Offer,
+    Posteriors,
+    Recipe,
+    Record,
+    Running,
+)
 from bitweft.recipes.default import kernels
 from bitweft.recipes.default.blas import one_blas_thread
+from bitweft.recipes.default.checkpoints import with_checkpoints
+from bitweft.recipes.default.config import DefaultConfig
 from bitweft.recipes.default.groups import new_tally
 from bitweft.recipes.default.kernels import Floats
 from bitweft.recipes.default.knowledge import (
     Knowledge,
-    Known,
     Renumbering,
     beside,
     both_counts,
@@ -31,7 +43,6 @@ from bitweft.recipes.default.knowledge import (
     word_counts,
 )
 from bitweft.recipes.default.learn import (
-    DefaultConfig,
     Learning,
     Text,
     first_prior,
@@ -39,27 +50,25 @@ from bitweft.recipes.default.learn import (
     no_counts,
     word_classes,
 )
-from bitweft.recipes.default.loops import choose
+from bitweft.recipes.default.loops import choose, needs_compiling
 from bitweft.recipes.default.posterior import (
-    Decoding,
-    Inference,
     best_words,
     calibrated,
     links_by_direction,
     null_probabilities,
+    pair_posteriors,
     uncalibrated,
     unlinked,
 )
 from bitweft.recipes.default.spelling import Reader, Spelling
-from bitweft.settings import from_mapping
-from bitweft.storage.checkpoint import Checkpoint, with_checkpoints
-from bitweft.storage.model_directory import Arrays, check_files, read_about
-from bitweft.text.bitext import Sentence, SentencePair
+from bitweft.settings import Settings, from_mapping, settings_of
+from bitweft.storage.model_directory import About, Arrays, check_files
+from bitweft.text.bitext import SentencePair
 
 LARGEST = 1e4  # of a number in a table: learning stays far below, and products of these stay finite
 WEIGHTS = "weights.safetensors"
 NO_ROOM = np.empty(0, np.float32)
-EMPTY = SentencePair(Sentence((), ""), Sentence((), ""))
+COMPILING = "compiling the inner loops, once per installation; this takes half a minute"
 
 
 class Coded(NamedTuple):
@@ -70,22 +79,36 @@ class Coded(NamedTuple):
     counts: kernels.Counts
 
 
-class DefaultRecipe:
+class DefaultRecipe(Recipe):
     """Train and apply the default aligner."""
 
+    name = "default"
+    revision = 1
+    offers = frozenset(
+        {
+            Offer.SCORES,
+            Offer.POSTERIORS,
+            Offer.THRESHOLD,
+            Offer.NULL,
+            Offer.LEXICON,
+            Offer.KNOWN_LINKS,
+            Offer.CONTINUE,
+            Offer.CHECKPOINT,
+            Offer.CHECKPOINT_EVERY,
+        }
+    )
+    settings = DefaultConfig
+    config: DefaultConfig
+
     def __init__(
-        self,
-        config: DefaultConfig | None = None,
-        *,
-        seed: int = 1,
-        threads: int | None = None,
-        device: str = "cpu",
+        self, config: Settings | None = None, *, seed: int = 1, running: Running | None = None
     ) -> None:
-        self.config = config or DefaultConfig()
-        self.loops = choose(self.config.kernels, device)
+        running = running or Running()
+        self.config = settings_of(DefaultConfig, config)
+        self.loops = choose(running.kernels, running.device)
         self.seed = seed
-        self.threads = threads or _cores()
-        self.record: list[dict[str, Any]] = []
+        self.threads = running.threads or _cores()
+        self.record: list[Record] = []
         self.spellings: list[Spelling] = []
         self.tables: list[Floats] = []
         self.prior = first_prior(self.config.null)
@@ -95,51 +118,57 @@ class DefaultRecipe:
         self.nulls: list[Floats] = []
         self.scales: list[Floats] = []
 
-    def fit(
-        self,
-        bitext: Iterable[SentencePair],
-        *,
-        lexicon: Iterable[WordPair] = (),
-        known: Known | None = None,
-        checkpoint: Checkpoint | None = None,
-        go_on: bool = False,
-    ) -> Iterator[Progress]:
-        """Learn from the pairs, telling how far it is; done when the iterator ends.
+    @property
+    def workers(self) -> int:
+        """Tell in how many threads to align at once."""
+        return self.threads
 
-        `lexicon` and `known` give word pairs and links that are known; with `go_on`, what was learned before
-        is learned from too.
-        """
-        entries = lower_cased(lexicon) if self.config.lowercase else list(lexicon)
+    @property
+    def vocabulary_sizes(self) -> tuple[int, int]:
+        """Tell how many words of the source and of the target language it knows."""
+        self._learned()
+        source, target = (len(spelling.words) for spelling in self.spellings)
+        return source, target
+
+    @classmethod
+    def preparation(cls) -> str | None:
+        """Say so if the inner loops are to be compiled first."""
+        return COMPILING if needs_compiling() else None
+
+    def fit(self, text: Iterable[SentencePair], extras: FitExtras = NO_EXTRAS) -> Iterator[Progress]:
+        """Learn from the pairs, telling how far it is; done when the iterator ends."""
+        lexicon = lower_cased(extras.lexicon) if self.config.lowercase else list(extras.lexicon)
         readers = [Reader(self.config.lowercase) for _ in range(2)]
         links: dict[int, Alignment] = {}
-        for number, (pair, certain) in enumerate(beside(bitext, known)):
+        for number, (pair, certain) in enumerate(beside(text, extras.known_links)):
             readers[0].add(pair.source.tokens)
             readers[1].add(pair.target.tokens)
             if certain.links:
                 links[number] = certain
-        more = [Counter(own) for own in word_counts(entries)]
-        if go_on:
+        more = [Counter(own) for own in word_counts(lexicon)]
+        if extras.continue_training:
             self._learned()
             for own, spelling in zip(more, self.spellings, strict=True):
                 own.update(spelling.words.counts)
         texts = [Text(*reader.finish(own)) for reader, own in zip(readers, more, strict=True)]
-        config, knowledge = self._knowledge(texts, entries, links, go_on)
+        config, knowledge = self._knowledge(texts, lexicon, links, extras.continue_training)
         learning = Learning(
             texts, config, seed=self.seed, threads=self.threads, knowledge=knowledge, loops=self.loops
         )
         if not len(learning.pairs):
-            raise NothingToLearnError("there is no pair with words on both sides to learn from")
+            raise NothingToLearnError("no pair has words on both sides: there is nothing to learn from")
+        checkpoint = extras.checkpoint
         yield from learning.run() if checkpoint is None else with_checkpoints(learning, checkpoint)
-        self._take(learning, go_on)
+        self._take(learning, extras.continue_training)
 
     def _knowledge(
-        self, texts: list[Text], lexicon: list[WordPair], links: dict[int, Alignment], go_on: bool
+        self, texts: list[Text], lexicon: list[WordPair], links: dict[int, Alignment], continuing: bool
     ) -> tuple[DefaultConfig, Knowledge]:
         """Gather what is known before learning, and the configuration to learn by."""
         spellings = [text.spelling for text in texts]
         words = no_counts(spellings)._replace(strength=self.config.strength)
         counts = counts_of_lexicon(lexicon, words, spellings) if lexicon else None
-        if not go_on:
+        if not continuing:
             return self.config, Knowledge(counts, links)
         numbers = Renumbering(self.spellings, spellings)
         counts = both_counts(numbers.counts(self._learned(), words), counts)
@@ -148,11 +177,11 @@ class DefaultRecipe:
         config = replace(self.config, lse_epochs=None, chain_epochs=None, batch=None, rate=None)
         return config, Knowledge(counts, links, numbers.tables(self.tables), prior)
 
-    def _take(self, learning: Learning, go_on: bool) -> None:
+    def _take(self, learning: Learning, continuing: bool) -> None:
         """Take over what was learned; of words that the new text does not have, the old is kept."""
         spellings = [text.spelling for text in learning.texts]
         nulls = learning.nulls
-        if go_on:
+        if continuing:
             numbers = Renumbering(self.spellings, spellings)
             absent = [
                 np.bincount(text.tokens, minlength=len(own)) == 0
@@ -163,7 +192,7 @@ class DefaultRecipe:
                 for side, (gone, old, own) in enumerate(zip(absent, self.nulls, nulls, strict=True))
             ]
         self.config = learning.config
-        self.record = [*self.record, *learning.record] if go_on else learning.record
+        self.record = [*self.record, *learning.record] if continuing else learning.record
         self._set(spellings, [side.table for side in learning.sides], learning.vectors)
         self.prior = learning.prior._replace(chained=True)
         self.counts = learning.counts
@@ -176,22 +205,16 @@ class DefaultRecipe:
         self.vectors = vectors
         self.classes = [word_classes(spelling) for spelling in spellings]
 
-    def infer(self, pairs: Sequence[SentencePair], decoding: Decoding | None = None) -> list[Inference]:
+    def infer(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
         """Align each pair by itself; pairs share nothing but the call."""
-        decoding = decoding or Decoding()
         self._learned()
         if not pairs:
             return []
-        long = [max(map(len, pair)) > decoding.longest for pair in pairs]
-        pairs = [EMPTY if too_long else pair for pair, too_long in zip(pairs, long, strict=True)]
         coded = self._encode(pairs)
         inferences = self._by_threshold(coded, len(pairs), decoding.threshold or self.config.threshold)
         if decoding.by_direction or decoding.null:
             inferences = self._refined(coded, pairs, inferences, decoding)
-        return [
-            Inference(Alignment(), too_long=True) if too_long else inference
-            for too_long, inference in zip(long, inferences, strict=True)
-        ]
+        return inferences
 
     def _by_threshold(self, coded: Coded, pairs: int, threshold: float) -> list[Inference]:
         scores = np.empty(pairs)
@@ -235,11 +258,11 @@ class DefaultRecipe:
             for own, inference, left in zip(links, found, chances, strict=True)
         ]
 
-    def align(self, pairs: Sequence[SentencePair]) -> list[Alignment]:
-        """Align each pair by itself."""
-        return [inference.alignment for inference in self.infer(pairs)]
+    def posteriors(self, pair: SentencePair) -> Posteriors:
+        """Return the probability of every link of a pair."""
+        return pair_posteriors(*self.direction_posteriors(pair))
 
-    def posteriors(self, pair: SentencePair) -> tuple[Floats, Floats]:
+    def direction_posteriors(self, pair: SentencePair) -> tuple[Floats, Floats]:
         """Return both directions' posteriors of one pair, as (source, target) matrices."""
         self._learned()
         if not len(pair.source) or not len(pair.target):
@@ -315,22 +338,18 @@ class DefaultRecipe:
         save_file(arrays, directory / WEIGHTS)
 
     @classmethod
-    def load(cls, directory: Path, *, threads: int | None = None, device: str = "cpu") -> DefaultRecipe:
+    def load(cls, directory: Path, about: About, running: Running) -> DefaultRecipe:
         """Read what `save` wrote; nothing of it is believed unchecked: compiled code looks at no bounds."""
-        about = read_about(directory)
         names = (f"{side}.{what}.txt" for side in ("source", "target") for what in ("words", "affixes"))
         check_files(directory, WEIGHTS, *names)
         try:
-            recipe = cls(
-                from_mapping(DefaultConfig, about.config), seed=about.seed, threads=threads, device=device
-            )
+            recipe = cls(from_mapping(DefaultConfig, about.config), seed=about.seed, running=running)
             spellings = [Spelling.load(directory, name) for name in ("source", "target")]
             counts = no_counts(spellings)
         except (OSError, ValueError, OverflowError, UsageError) as error:
             raise ModelError(f"{directory}: the model cannot be used: {error}") from error
-        recipe.record = about.training.get("record", [])
+        recipe.record = about.record
         arrays = Arrays(directory / WEIGHTS)
-        _check_config(directory, recipe.config)
         width = recipe.config.dimensions
         tables = [
             arrays.take(name, np.float32, (spelling.size, width), low=-LARGEST, high=LARGEST)
@@ -356,18 +375,6 @@ class DefaultRecipe:
         if max(int(own.max(initial=0)) for own in recipe.classes) >= recipe.prior.jumps.shape[1]:
             raise arrays.fault("jumps", "are too few for the classes of words")
         return recipe
-
-
-def _check_config(directory: Path, config: DefaultConfig) -> None:
-    good = (
-        0 < config.null < 1
-        and 0 <= config.mixture < 1
-        and 0 <= config.strength < np.inf
-        and 0 < config.threshold <= 1
-        and config.dimensions > 0
-    )
-    if not good:
-        raise ModelError(f"{directory}: the model is damaged: its settings are out of range")
 
 
 def _read_prior(arrays: Arrays, config: DefaultConfig) -> kernels.Prior:

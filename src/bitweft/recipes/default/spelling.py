@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bitweft.errors import InputError
-from bitweft.recipes.paper.features import Vocabulary
 from bitweft.storage import spill as storage
 from bitweft.storage.spill import Growing, counted
+from bitweft.text.vocabulary import Vocabulary
 
 PREFIXES, SUFFIXES = (2, 3, 4, 5), (2, 3)
 # Where words are of few signs, as in Chinese, each sign says more.

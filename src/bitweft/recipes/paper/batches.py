@@ -10,7 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bitweft.recipes.paper.features import PAD, EncodedText
+from bitweft.recipes.paper.features import EncodedText
+from bitweft.text.vocabulary import PAD
 
 Rows = npt.NDArray[np.int64]
 POOL = 25_600  # pairs sorted by length at a time: enough that a batch has hardly any padding

@@ -10,13 +10,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bitweft.errors import UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.links.symmetrize import HEURISTICS
 from bitweft.recipes.paper.aggregation import posteriors
 from bitweft.recipes.paper.batches import Sentences, padded
 from bitweft.recipes.paper.features import EncodedText
 from bitweft.recipes.paper.network import Network
+from bitweft.settings import Settings, setting
 
 CELLS = 16_000_000  # how many numbers a tensor of scores may hold at once
 BATCH = 64
@@ -25,18 +25,14 @@ DECIMALS = 6  # of a score: sums in another order, as other batches have them, t
 
 
 @dataclass(frozen=True)
-class DecodingConfig:
+class DecodingConfig(Settings):
     """Choose how scores become links."""
 
     alpha: float = 1.5  # of links from source to target
     backward_alpha: float = 1.5  # of the other direction, whose scores are another network's
-    heuristic: str = "strict-grow-diag"
-    sentences: int = 1_000  # for the statistics of negatives
-    negatives: int = 100  # source sentences for each of them
-
-    def __post_init__(self) -> None:
-        if self.heuristic not in HEURISTICS:
-            raise UsageError(f"decoding.heuristic: {self.heuristic!r} is none of {', '.join(HEURISTICS)}")
+    heuristic: str = setting("strict-grow-diag", choices=HEURISTICS)
+    sentences: int = setting(1_000, at_least=1)  # for the statistics of negatives
+    negatives: int = setting(100, at_least=1)  # source sentences for each of them
 
 
 @dataclass(frozen=True)

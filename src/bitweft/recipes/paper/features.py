@@ -6,105 +6,55 @@ Everything is numpy: a text is encoded once, into flat arrays with offsets, and 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from pathlib import Path
 from sys import intern
-from typing import TextIO, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from bitweft.errors import InputError, ModelError, UsageError
+from bitweft.errors import InputError, UsageError
 from bitweft.recipes.paper.vectors import cluster, hellinger_vectors
+from bitweft.settings import SettingError, Settings, setting
+from bitweft.text.vocabulary import RESERVED, Tokens, Vocabulary, open_text
 
-PAD, UNKNOWN = 0, 1  # the first two rows of every look-up table
-RESERVED = 2
-
-Tokens: TypeAlias = Sequence[str]
 Tagger: TypeAlias = Callable[[Sequence[Tokens]], list[list[str]]]
 IntArray: TypeAlias = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class SideConfig:
+class SideConfig(Settings):
     """Choose the features of one side.
 
     `tags` is `none`; `inline` for `word|TAG` tokens; `classes` for induced word classes; or a tagger,
     `spacy:MODEL` or `stanza:LANGUAGE`.
     """
 
-    words: int = 30_000  # 80,000 for Czech in the paper
+    words: int = setting(30_000, at_least=1)  # 80,000 for Czech in the paper
     tags: str = "none"
     characters: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         kind, _, name = self.tags.partition(":")
         if kind not in {"none", "inline", "classes"} and not (kind in {"spacy", "stanza"} and name):
-            raise UsageError(
-                f"tags: {self.tags!r} is none of none, inline, classes, spacy:MODEL, stanza:LANGUAGE"
-            )
-        if self.words < 1:
-            raise UsageError(f"words: a vocabulary of {self.words} words cannot be")
+            names = "none, inline, classes, spacy:MODEL, stanza:LANGUAGE"
+            raise SettingError("tags", f"must be one of {names}, got {self.tags!r}")
 
 
 @dataclass(frozen=True)
-class FeatureConfig:
+class FeatureConfig(Settings):
     """Choose the features of both sides."""
 
     source: SideConfig = SideConfig()
     target: SideConfig = SideConfig()
     lowercase: bool = True
-    longest_word: int = 20  # K of the paper: characters beyond it are not looked at
-    classes: int = 64
-
-
-class Vocabulary:
-    """Number the most common entries; 0 is padding, 1 is every entry that is not in it."""
-
-    def __init__(self, counts: Mapping[str, int]) -> None:
-        self.counts = dict(counts)
-        self.entries = tuple(self.counts)
-        self.known = {entry: number for number, entry in enumerate(self.entries, RESERVED)}
-
-    @classmethod
-    def of(cls, counts: Mapping[str, int], size: int) -> Vocabulary:
-        """Keep the `size` most common entries; among equals, the alphabet decides."""
-        common = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        return cls(dict(common[:size]))
-
-    def __len__(self) -> int:
-        return len(self.entries) + RESERVED
-
-    def number(self, entry: str) -> int:
-        """Return the number of an entry, or that of the unknown."""
-        return self.known.get(entry, UNKNOWN)
-
-    def numbers(self, entries: Iterable[str]) -> list[int]:
-        """Return the numbers of several entries."""
-        return list(map(self.known.get, entries, repeat(UNKNOWN)))
-
-    def entry(self, number: int) -> str:
-        """Return the entry behind a number; the reserved ones have names in angle brackets."""
-        return ("<padding>", "<unknown>")[number] if number < RESERVED else self.entries[number - RESERVED]
-
-    def save(self, path: Path) -> None:
-        """Write one entry and its count a line."""
-        lines = "".join(f"{entry}\t{count}\n" for entry, count in self.counts.items())
-        path.write_text(lines, encoding="utf-8", newline="\n")
-
-    @classmethod
-    def load(cls, path: Path) -> Vocabulary:
-        """Read what `save` wrote."""
-        with _open(path) as stream:
-            fields = [line.rpartition("\t") for line in stream.read().split("\n")]
-        if fields[-1] == ("", "", ""):
-            fields.pop()
-        for number, (_, tab, count) in enumerate(fields, 1):
-            if not tab or not count.isdigit():
-                raise ModelError(f"{path}:{number}: expected a word, a tab and its count")
-        return cls({entry: int(count) for entry, _, count in fields})
+    longest_word: int = setting(
+        20, at_least=1, at_most=1000
+    )  # K of the paper: characters beyond it are not looked at
+    classes: int = setting(64, at_least=1, at_most=10_000)
 
 
 @dataclass(frozen=True)
@@ -238,7 +188,7 @@ class Inventory:
         """Read what `save` wrote."""
         classes = None
         if side.tags == "classes":
-            with _open(directory / f"{name}.classes.txt") as stream:
+            with open_text(directory / f"{name}.classes.txt") as stream:
                 pairs = (line.rstrip("\n").rpartition("\t") for line in stream)
                 classes = {word: own for word, _, own in pairs}
         return cls(
@@ -274,10 +224,3 @@ def _split(tokens: Tokens, config: FeatureConfig, side: SideConfig) -> tuple[lis
     if config.lowercase:
         words = [intern(word.lower()) for word in words]
     return words, tags
-
-
-def _open(path: Path) -> TextIO:
-    try:
-        return path.open(encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error

@@ -24,10 +24,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bitweft.errors import UsageError
 from bitweft.recipes.paper.batches import Batch, Sentences, distinct
-from bitweft.recipes.paper.features import PAD, Inventory
+from bitweft.recipes.paper.features import Inventory
 from bitweft.recipes.paper.vectors import FloatArray
+from bitweft.settings import SettingError, Settings, setting
+from bitweft.text.vocabulary import PAD
 
 OFF_CENTRE = (
     0.1  # how much smaller the weights of a window's other words start, so that its centre comes first
@@ -35,26 +36,29 @@ OFF_CENTRE = (
 
 
 @dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(Settings):
     """Give the sizes of the network: the paper's, with the source's windows as it has them for French."""
 
-    hidden: int = 256  # d_hu
-    output: int = 256  # d_emb
-    words: int = 128
-    tags: int = 32
-    characters: int = 128
-    distance: int = 32
+    hidden: int = setting(256, at_least=1, at_most=65_536)  # d_hu
+    output: int = setting(256, at_least=1, at_most=65_536)  # d_emb
+    words: int = setting(128, at_least=1, at_most=65_536)
+    tags: int = setting(32, at_least=1, at_most=65_536)
+    characters: int = setting(128, at_least=1, at_most=65_536)
+    distance: int = setting(32, at_least=1, at_most=65_536)
     diagonal: bool = True
-    buckets: int = 8  # of the distance to the diagonal, finer near it
-    source_k1: int = 1  # 3 for Romanian and Czech in the paper
-    source_k2: int = 1
-    target_k1: int = 3
-    target_k2: int = 3
+    buckets: int = setting(8, at_least=1, at_most=1024)  # of the distance to the diagonal, finer near it
+    source_k1: int = setting(1, at_least=1, at_most=99)  # 3 for Romanian and Czech in the paper
+    source_k2: int = setting(1, at_least=1, at_most=99)
+    target_k1: int = setting(3, at_least=1, at_most=99)
+    target_k2: int = setting(3, at_least=1, at_most=99)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("source_k1", "source_k2", "target_k1", "target_k2"):
-            if getattr(self, name) < 1 or getattr(self, name) % 2 == 0:
-                raise UsageError(f"model.{name} must be odd, so that a window has a centre")
+            if getattr(self, name) % 2 == 0:
+                raise SettingError(
+                    name, f"must be odd, so that a window has a center, got {getattr(self, name)}"
+                )
 
     @property
     def single_words(self) -> bool:
@@ -184,7 +188,10 @@ class Encoder(nn.Module):
 class Network(nn.Module):
     """Score source windows against target windows."""
 
-    def __init__(self, source: Inventory, target: Inventory, config: ModelConfig, *, seed: int) -> None:
+    def __init__(
+        self, source: Inventory, target: Inventory, config: ModelConfig, *, seed: int | None
+    ) -> None:
+        """Draw the weights by a seed; without one they are to be loaded."""
         super().__init__()
         self.config = config
         self._inventories = (source, target)
@@ -195,7 +202,8 @@ class Network(nn.Module):
         self.m1_distance = nn.Parameter(torch.zeros(config.source_k1, config.distance, config.hidden))
         edges = (torch.arange(1, buckets, dtype=torch.float64) / buckets) ** 2
         self.register_buffer("edges", edges, persistent=False)
-        self._initialize(torch.Generator().manual_seed(seed))
+        if seed is not None:
+            self._initialize(torch.Generator().manual_seed(seed))
 
     def _initialize(self, random: torch.Generator) -> None:
         with torch.no_grad():

@@ -1,13 +1,11 @@
-"""The recipe of Legrand, Auli and Collobert (2016): two directions trained, thresholded, symmetrised."""
+"""The recipe of Legrand, Auli and Collobert (2016): two directions trained, thresholded, symmetrized."""
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -16,15 +14,27 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from safetensors.torch import save_file
 
-from bitweft.errors import InputError, ModelError, UsageError
+from bitweft.errors import InputError, ModelError, NothingToLearnError, UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment
-from bitweft.links.evaluate import evaluate
+from bitweft.links.evaluate import Score, evaluate
 from bitweft.links.symmetrize import symmetrize_all
 from bitweft.progress import Progress
+from bitweft.recipes.base import (
+    NO_EXTRAS,
+    Decoding,
+    FitExtras,
+    Inference,
+    Neighborhood,
+    Offer,
+    Recipe,
+    Record,
+    Running,
+    Tuning,
+)
+from bitweft.recipes.devices import check_device
+from bitweft.recipes.paper.config import PaperConfig
 from bitweft.recipes.paper.decode import (
     BestWords,
     DecodingConfig,
@@ -32,24 +42,18 @@ from bitweft.recipes.paper.decode import (
     best_words,
     negative_scores,
 )
-from bitweft.recipes.paper.features import (
-    RESERVED,
-    EncodedText,
-    FeatureConfig,
-    IntArray,
-    Inventory,
-    Tagger,
-    Tokens,
-    Vocabulary,
-)
-from bitweft.recipes.paper.network import ModelConfig, Network
+from bitweft.recipes.paper.features import EncodedText, IntArray, Inventory, Tagger
+from bitweft.recipes.paper.neighbors import Space
+from bitweft.recipes.paper.network import Network
 from bitweft.recipes.paper.stages import Stages
+from bitweft.recipes.paper.taggers import load_tagger
 from bitweft.recipes.paper.train import TrainingConfig, layer_optimizer, table_optimizer, train
 from bitweft.recipes.paper.vectors import FloatArray, hellinger_vectors, read_vectors
-from bitweft.settings import from_mapping, to_mapping
+from bitweft.settings import Settings, from_mapping, settings_of, to_mapping
+from bitweft.storage.model_directory import About, Arrays
 from bitweft.text.bitext import Sentence, SentencePair
 from bitweft.text.lines import LineFile
-from bitweft.text.tags import load_tagger
+from bitweft.text.vocabulary import RESERVED, Tokens, Vocabulary
 
 ALPHAS = tuple(round(-1 + 0.25 * step, 2) for step in range(21))
 HEURISTICS = (  # the paper chose from the first four, by whatever definition its tools had
@@ -60,41 +64,6 @@ HEURISTICS = (  # the paper chose from the first four, by whatever definition it
     "strict-grow-diag",
     "strict-grow-diag-final",
 )
-
-
-@dataclass(frozen=True)
-class InitialConfig:
-    """Choose where word vectors start: from a `pca` of co-occurrences, as the paper has it, or at `random`.
-
-    These are counted in the training text or, where one is named, in another text. A file of vectors, in the
-    text format of word2vec and fastText, comes before both.
-    """
-
-    words: str = "pca"
-    source_text: str = ""
-    target_text: str = ""
-    source_vectors: str = ""
-    target_vectors: str = ""
-
-    def __post_init__(self) -> None:
-        if self.words not in {"random", "pca"}:
-            raise UsageError(f"initial.words: {self.words!r} is neither random nor pca")
-
-
-@dataclass(frozen=True)
-class PaperConfig:
-    """Hold every setting of the recipe."""
-
-    features: FeatureConfig = field(default_factory=FeatureConfig)
-    initial: InitialConfig = field(default_factory=InitialConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
-    members: int = 1
-
-    def __post_init__(self) -> None:
-        if self.members < 1:
-            raise UsageError(f"members: an ensemble of {self.members} cannot be")
 
 
 @dataclass
@@ -108,43 +77,63 @@ class Direction:
         """Find the best source word of each target word."""
         return best_words(self.networks, self.negative, source, target)
 
+    def to(self, device: str) -> Direction:
+        """Move everything to a device."""
+        networks = [network.to(device) for network in self.networks]
+        negative = NegativeScores(self.negative.mean.to(device), self.negative.deviation.to(device))
+        return Direction(networks, negative)
 
-class PaperRecipe:
+
+class PaperRecipe(Recipe):
     """Train and apply the paper's aligner."""
 
+    name = "paper"
+    revision = 1
+    offers = frozenset({Offer.CHECKPOINT, Offer.TAGS, Offer.TUNE, Offer.NEIGHBORS})
+    settings = PaperConfig
+    config: PaperConfig
+
     def __init__(
-        self,
-        config: PaperConfig | None = None,
-        *,
-        seed: int = 1,
-        threads: int | None = None,
-        device: str = "cpu",
-        checkpoints: Path | None = None,
+        self, config: Settings | None = None, *, seed: int = 1, running: Running | None = None
     ) -> None:
-        self.config = config or PaperConfig()
+        running = running or Running()
+        check_device(running.device)
+        self.config = settings_of(PaperConfig, config)
         self.seed = seed
-        self.threads = threads
-        self.device = device
-        self.checkpoints = (
-            checkpoints  # a directory for finished stages: an interrupted `fit` goes on from there
-        )
+        self.threads = running.threads
+        self.device = running.device
         self.inventories: tuple[Inventory, Inventory] | None = None
         self.directions: list[Direction] = []
-        self.record: list[dict[str, Any]] = []
-        self.text: list[str] = []  # the files it learned from
+        self.record: list[Record] = []
         self._taggers: list[Tagger | None] | None = None
 
-    def fit(self, bitext: Iterable[SentencePair]) -> Iterator[Progress]:
+    @property
+    def vocabulary_sizes(self) -> tuple[int, int]:
+        """Tell how many words of the source and of the target language it knows."""
+        source, target = self._learned()
+        return len(source.words), len(target.words)
+
+    @property
+    def takes_tags(self) -> bool:
+        """Tell whether it has learned with tags that come with the text."""
+        return "inline" in (self.config.features.source.tags, self.config.features.target.tags)
+
+    def _learned(self) -> tuple[Inventory, Inventory]:
+        if self.inventories is None or len(self.directions) != 2:
+            raise UsageError("this aligner has not learned anything yet: call fit, or load a model")
+        return self.inventories
+
+    def fit(self, text: Iterable[SentencePair], extras: FitExtras = NO_EXTRAS) -> Iterator[Progress]:
         """Learn both directions from the pairs, telling how far it is; done when the iterator ends."""
         self._set_threads()
-        sides = self._sentences(bitext)
-        self.text = list(getattr(bitext, "names", ()))
+        sides = self._sentences(text)
+        if not any(source and target for source, target in zip(*sides, strict=True)):
+            raise NothingToLearnError("no pair has words on both sides: there is nothing to learn from")
         self.inventories = self._learn_inventories(sides)
         texts = self._encode(sides)
-        if not np.any((texts[0].lengths > 0) & (texts[1].lengths > 0)):
-            raise InputError("there is no pair with words on both sides to learn from")
         vectors = [self._initial_vectors(side, texts[side]) for side in (0, 1)]
-        finished = Stages(self.checkpoints, self._about(texts))
+        checkpoint = extras.checkpoint
+        finished = Stages(None if checkpoint is None else checkpoint.directory, self._about(texts))
         self.directions, self.record = [], []
         for number, (s, t) in enumerate(((0, 1), (1, 0))):
             networks: list[Network] = []
@@ -222,24 +211,24 @@ class PaperRecipe:
         words = [crc32(text.words.tobytes()) for text in texts]
         return {"config": to_mapping(self.config), "seed": self.seed, "text": words}
 
-    def align(
-        self, pairs: Sequence[SentencePair], *, heuristic: str | None = None, direction: str | None = None
-    ) -> list[Alignment]:
-        """Align each pair by itself: in both directions, symmetrised, or in one, `forward` or `backward`."""
+    def infer(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
+        """Align each pair by itself: in both directions, symmetrized, or in one."""
         forward, backward = _links(*self.best(pairs), self.config.decoding)
-        if direction is not None:
-            return forward if direction == "forward" else backward
-        return list(symmetrize_all(forward, backward, heuristic or self.config.decoding.heuristic))
+        if decoding.direction is not None:
+            links = forward if decoding.direction == "forward" else backward
+        else:
+            heuristic = decoding.heuristic or self.config.decoding.heuristic
+            links = list(symmetrize_all(forward, backward, heuristic))
+        return [Inference(alignment) for alignment in links]
 
     def best(self, pairs: Sequence[SentencePair]) -> tuple[list[BestWords], list[BestWords]]:
         """Find the best words of both directions, of which links are made."""
-        if len(self.directions) != 2:
-            raise UsageError("this aligner has learned nothing yet")
+        self._learned()
         self._set_threads()
         source, target = self._encode(self._sentences(pairs))
         return self.directions[0].best(source, target), self.directions[1].best(target, source)
 
-    def tune(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> DecodingConfig:
+    def tune(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> Tuning:
         """Choose α and the heuristic that have the lowest AER on pairs with gold links, and keep them.
 
         One α serves both directions: dev sets are small, and a choice of two of them follows their accidents.
@@ -247,22 +236,29 @@ class PaperRecipe:
         best = self.best(pairs)
         start = self.config.decoding
 
-        def choices() -> Iterator[tuple[float, DecodingConfig]]:
-            for alpha in ALPHAS:
-                links = _links(*best, replace(start, alpha=alpha, backward_alpha=alpha))
-                for heuristic in HEURISTICS:
-                    found = evaluate(symmetrize_all(*links, heuristic), gold, names=("the text", "the gold"))
-                    yield found.aer, replace(start, alpha=alpha, backward_alpha=alpha, heuristic=heuristic)
+        def scored(decoding: DecodingConfig) -> Score:
+            links = symmetrize_all(*_links(*best, decoding), decoding.heuristic)
+            return evaluate(links, gold, names=("the text", "the gold"))
 
-        _, chosen = min(choices(), key=itemgetter(0))
+        choices = [
+            replace(start, alpha=alpha, backward_alpha=alpha, heuristic=heuristic)
+            for alpha in ALPHAS
+            for heuristic in HEURISTICS
+        ]
+        scores = [scored(choice) for choice in choices]
+        lowest = min(range(len(choices)), key=lambda choice: scores[choice].aer)
+        chosen = choices[lowest]
         self.config = replace(self.config, decoding=chosen)
-        return chosen
+        return Tuning(scored(start), scores[lowest], f"{chosen.heuristic}, alpha {chosen.alpha:g}")
+
+    def neighbors(self, window: Sequence[str], text: Iterable[SentencePair], count: int) -> Neighborhood:
+        """List the source windows of a text nearest to one, and the target words that fit it best."""
+        space = Space(self.directions[0].networks, self._learned())
+        return space.neighborhood(window, *self._sentences(text), count)
 
     def save(self, directory: Path) -> None:
         """Write the model into an existing directory."""
-        if self.inventories is None or len(self.directions) != 2:
-            raise UsageError("this aligner has learned nothing yet")
-        for name, inventory in zip(("source", "target"), self.inventories, strict=True):
+        for name, inventory in zip(("source", "target"), self._learned(), strict=True):
             inventory.save(directory, name)
         for name, direction in zip(("forward", "backward"), self.directions, strict=True):
             tensors = {
@@ -276,26 +272,15 @@ class PaperRecipe:
                 {key: value.contiguous().cpu() for key, value in tensors.items()},
                 directory / f"{name}.safetensors",
             )
-        about = {
-            "config": to_mapping(self.config),
-            "seed": self.seed,
-            "text": self.text,
-            "record": self.record,
-        }
-        text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
-        (directory / "paper.json").write_text(text, encoding="utf-8", newline="\n")
 
     @classmethod
-    def load(cls, directory: Path, *, threads: int | None = None, device: str = "cpu") -> PaperRecipe:
-        """Read what `save` wrote."""
+    def load(cls, directory: Path, about: About, running: Running) -> PaperRecipe:
+        """Read what `save` wrote; nothing of it is believed unchecked."""
         try:
-            about = json.loads((directory / "paper.json").read_text(encoding="utf-8"))
-            recipe = cls(
-                from_mapping(PaperConfig, about["config"]), seed=about["seed"], threads=threads, device=device
-            )
-            recipe.text, recipe.record = about["text"], about["record"]
-        except (OSError, ValueError, KeyError, TypeError, UsageError) as error:
-            raise ModelError(f"{directory}: paper.json cannot be used: {error}") from error
+            recipe = cls(from_mapping(PaperConfig, about.config), seed=about.seed, running=running)
+        except UsageError as error:
+            raise ModelError(f"{directory}: the model cannot be used: {error}") from error
+        recipe.record = about.record
         features = recipe.config.features
         inventories = (
             Inventory.load(directory, "source", features, features.source),
@@ -303,11 +288,9 @@ class PaperRecipe:
         )
         recipe.inventories = inventories
         for name, (s, t) in (("forward", (0, 1)), ("backward", (1, 0))):
-            try:
-                tensors = load_file(directory / f"{name}.safetensors", device=device)
-                recipe.directions.append(_direction(tensors, inventories[s], inventories[t], recipe.config))
-            except (OSError, SafetensorError, KeyError, RuntimeError) as error:
-                raise ModelError(f"{directory}: {name}.safetensors cannot be used: {error}") from error
+            arrays = Arrays(directory / f"{name}.safetensors")
+            direction = _direction(arrays, inventories[s], inventories[t], recipe.config)
+            recipe.directions.append(direction.to(running.device))
         return recipe
 
     def _sentences(self, pairs: Iterable[SentencePair]) -> tuple[list[Tokens], list[Tokens]]:
@@ -394,15 +377,21 @@ def _vectors_of_file(file: str, words: Vocabulary, dimensions: int) -> FloatArra
     return vectors
 
 
-def _direction(
-    tensors: dict[str, Tensor], source: Inventory, target: Inventory, config: PaperConfig
-) -> Direction:
+def _direction(arrays: Arrays, source: Inventory, target: Inventory, config: PaperConfig) -> Direction:
+    """Take the networks of a direction out of a file whose arrays have the shapes that settings ask for."""
+    with torch.device("meta"):  # shapes are compared before anything of their size is made
+        shape = Network(source, target, config.model, seed=None).state_dict()
     networks = []
     for member in range(config.members):
-        network = Network(source, target, config.model, seed=0)
-        prefix = f"{member}."
-        network.load_state_dict(
-            {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-        )
+        weights = {
+            key: torch.from_numpy(arrays.take(f"{member}.{key}", np.float32, tuple(value.shape)))
+            for key, value in shape.items()
+        }
+        network = Network(source, target, config.model, seed=None)
+        network.load_state_dict(weights)
         networks.append(network.double())
-    return Direction(networks, NegativeScores(tensors["negative.mean"], tensors["negative.deviation"]))
+    mean, deviation = (
+        torch.from_numpy(arrays.take(f"negative.{name}", np.float64, (len(target.words),), low=low))
+        for name, low in (("mean", -np.inf), ("deviation", 0.0))
+    )
+    return Direction(networks, NegativeScores(mean, deviation))

@@ -17,42 +17,47 @@ from bitweft.recipes.paper.batches import Batch, Rows, epoch
 from bitweft.recipes.paper.features import EncodedText
 from bitweft.recipes.paper.network import Dropout, Network
 from bitweft.recipes.paper.objective import soft_margin
+from bitweft.settings import SettingError, Settings, setting
 
 REPORT_EVERY = 50
 
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class TrainingConfig(Settings):
     """Choose how to learn. The paper is silent on epochs, rate and batches: see docs/paper.md for these."""
 
     aggregation: str = "lse"
-    r: float = 1.0
-    optimizer: str = "adam"  # for the layers, and Adagrad for the tables; or sgd for both, as in the paper
-    rate: float = 0.0005
-    table_rate: float = 0.5  # for the look-up tables, whose rows come up seldom
-    table_damping: float = 2e-5  # squared gradients each number begins with: rare words make smaller steps
-    word_epochs: int = 2  # with windows of one word, before the others: quicker, and the centre comes first
-    epochs: int = 1  # of windows; single words have none where they had their own before
-    window_rate: float = 0.2  # both rates are so much smaller in the epochs that follow those of single words
-    batch: int = 16
-    negatives: int = 3  # other sentences, for each pair
-    window_negatives: int = 0  # the same in the epochs that follow those of single words
-    replacement_rate: float = 1.0  # of the words of a sentence, how many give a negative window
-    dropout: float = 0.0  # of hidden units; the paper has none
-    longest: int = 100  # pairs with longer sentences are aligned, but nothing is learned from them
+    r: float = setting(1.0, above=0)
+    # Adam for the layers and Adagrad for the tables; or SGD for both, as in the paper.
+    optimizer: str = setting("adam", choices=("sgd", "adam"))
+    rate: float = setting(0.0005, above=0, at_most=100)
+    # Of the look-up tables, whose rows come up seldom.
+    table_rate: float = setting(0.5, at_least=0, at_most=100)
+    # Squared gradients that each number begins with: rare words make smaller steps.
+    table_damping: float = setting(2e-5, at_least=0)
+    # With windows of one word, before the others: quicker, and the center comes first.
+    word_epochs: int = setting(2, at_least=0, at_most=10_000)
+    # Of windows; single words have none where they had their own before.
+    epochs: int = setting(1, at_least=0, at_most=10_000)
+    # Both rates are so much smaller in the epochs that follow those of single words.
+    window_rate: float = setting(0.2, at_least=0, at_most=100)
+    batch: int = setting(16, at_least=2, at_most=100_000)
+    # Other sentences for each pair; and the same in the epochs that follow those of single words.
+    negatives: int = setting(3, at_least=0, at_most=10_000)
+    window_negatives: int = setting(0, at_least=0, at_most=10_000)
+    # The share of a sentence's words that give a negative window.
+    replacement_rate: float = setting(1.0, at_least=0, at_most=1)
+    dropout: float = setting(0.0, at_least=0, below=1)  # of hidden units; the paper has none
+    # Pairs with longer sentences are aligned, but nothing is learned from them.
+    longest: int = setting(100, at_least=1)
 
     def __post_init__(self) -> None:
-        if self.optimizer not in {"sgd", "adam"}:
-            raise UsageError(f"training.optimizer: {self.optimizer!r} is neither sgd nor adam")
-        if not 0 <= self.dropout < 1:
-            raise UsageError(f"training.dropout: {self.dropout} is no share of units that leaves some")
+        super().__post_init__()
         replaced = self.replacement_rate > 0
         words = self.negatives >= 1 or (replaced and not self.word_epochs)
         windows = self.window_negatives >= 1 or replaced or not (self.word_epochs and self.epochs)
-        if self.batch < 2 or min(self.epochs, self.word_epochs) < 0 or not (words and windows):
-            raise UsageError(
-                "training: batches need two pairs, and pairs a negative, or there is nothing to tell apart"
-            )
+        if not (words and windows):
+            raise SettingError("negatives", "must be 1 or greater where no words are replaced, got 0")
         aggregation(self.aggregation, self.r)
 
 

@@ -1,0 +1,45 @@
+"""The settings of the default recipe."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from bitweft.settings import Settings, setting
+
+EPOCHS = ((1_500, (5, 3)), (10_000, (3, 2)), (300_000, (2, 1)), (math.inf, (1, 1)))  # lse, chain, by pairs
+FEWEST = 30  # steps
+
+
+@dataclass(frozen=True)
+class DefaultConfig(Settings):
+    """Hold every setting of the recipe; what is None follows from the amount of text."""
+
+    lowercase: bool = True
+    dimensions: int = setting(64, at_least=1, at_most=4096)
+    lse_epochs: int | None = setting(None, at_least=0, at_most=10_000)
+    chain_epochs: int | None = setting(None, at_least=0, at_most=10_000)
+    count_passes: int = setting(2, at_least=0, at_most=100)
+    rate: float | None = setting(None, above=0, at_most=10)
+    group: int = setting(8, at_least=2, at_most=1024)  # pairs whose sentences are each other's negatives
+    batch: int | None = setting(None, at_least=1, at_most=100_000)
+    null: float = setting(0.1, above=0, below=1)
+    mixture: float = setting(0.05, at_least=0, below=1)  # the chance of a jump to anywhere, when counting
+    negatives: float = setting(1.0, at_least=0, at_most=1e6)
+    strength: float = setting(3.0, above=0, at_most=1e6)  # how many counts the vectors' prior is worth
+    longest: int = setting(400, at_least=1)  # words: longer sentences are aligned, but not learned from
+    threshold: float = setting(0.525, above=0, at_most=1)  # of a link's calibrated probability
+
+    def for_text(self, pairs: int) -> DefaultConfig:
+        """Settle what follows from the number of pairs."""
+        lse, chained = next(epochs for most, epochs in EPOCHS if pairs < most)
+        batch = (16 if pairs < 10_000 else 32) if self.batch is None else self.batch
+        steps = (lse + chained) * math.ceil(pairs / batch)
+        times = math.ceil(FEWEST / max(steps, 1))  # a handful of pairs is read more often
+        return replace(
+            self,
+            rate=0.02 * (batch / 16) ** (1 / 3) if self.rate is None else self.rate,
+            lse_epochs=times * lse if self.lse_epochs is None else self.lse_epochs,
+            chain_epochs=times * chained if self.chain_epochs is None else self.chain_epochs,
+            batch=batch,
+        )
