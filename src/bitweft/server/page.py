@@ -5,10 +5,9 @@ from __future__ import annotations
 from importlib import resources
 from string import Template
 
-from bitweft.viewer.page import asset, policy
+from bitweft.viewer.page import DRAWING, asset, policy
 
 _STYLES = ("draw.css", "view.css")
-_SCRIPTS = ("pairs.js", "layout.js", "links.js", "matrix.js", "words.js", "stage.js")
 
 
 def page() -> str:
@@ -31,7 +30,7 @@ def _style() -> str:
 
 
 def _script() -> str:
-    return f"{asset(*_SCRIPTS)}\n{_own('serve.js')}"
+    return f"{asset(*DRAWING)}\n{_own('serve.js')}"
 
 
 def _own(name: str) -> str:

@@ -113,7 +113,7 @@ bitweft.Desk = class {
   paint({ keep = true } = {}) {
     if (!this.state.answer) return;
     const { matrix } = this.state;
-    this.stage.show(this.pair, bitweft.shown(this.pair, { threshold: 0, gold: false }), { matrix, keep });
+    this.stage.show(this.pair, bitweft.shown(this.pair, { threshold: 0 }), { matrix, keep });
     bitweft.fillLegend(this.at("legend"), { scored: this.pair.scored, gold: false, matrix });
   }
 
