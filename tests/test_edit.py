@@ -112,7 +112,9 @@ def test_many_threads_lose_nothing(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     kept = GoldStore(tmp_path / "gold.jsonl", pairs)
-    assert [each.comment for k in range(len(pairs)) if (each := kept[k])] == [str(k) for k in range(len(pairs))]
+    assert [each.comment for k in range(len(pairs)) if (each := kept[k])] == [
+        str(k) for k in range(len(pairs))
+    ]
 
 
 def test_a_crash_while_writing_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,18 +6,19 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import islice, tee
-from typing import NamedTuple, TextIO, TypeVar
+from collections.abc import Iterator
+from itertools import tee
+from typing import TextIO
 
-from bitweft.cli.options import add_dialect, add_output, add_text, bitext_of, report_oddities
+from bitweft.cli.edit import add_editing, edit
+from bitweft.cli.options import add_output, report_oddities
+from bitweft.cli.viewed import JsonLines, add_viewed, linked_pairs, settle_links, viewed_text, wanted
 from bitweft.errors import InputError, UsageError
-from bitweft.links.alignment import Alignment, Entry, GoldAlignment
+from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.evaluate import Counts
-from bitweft.links.formats.registry import DIALECTS, read_alignments, read_entries, read_gold
+from bitweft.links.formats.registry import DIALECTS, read_alignments, read_gold
 from bitweft.storage.output import open_output
-from bitweft.text.bitext import Bitext, SentencePair
-from bitweft.text.lines import LineFile
+from bitweft.text.bitext import Bitext
 from bitweft.viewer import LEGEND, page, svg, text_grid
 
 DESCRIPTION = """\
@@ -34,17 +35,12 @@ EXAMPLES = """\
   bitweft view en.txt fr.txt links.txt --line 7 --svg -o pair7.svg
   bitweft view en.txt fr.txt links.txt --line 7 --text"""
 
-Item = TypeVar("Item")
-
 _WIDTH = 100  # of a grid that goes to a file
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    add_text(parser)
-    parser.add_argument("links", metavar="LINKS", nargs="?", help="the links of the text")
-    add_dialect(parser)
-    parser.add_argument("--model", metavar="DIR", help="align the text with this model, instead of LINKS")
+    add_viewed(parser)
     parser.add_argument("--gold", metavar="GOLD", help="gold links to compare with")
     parser.add_argument("--gold-format", choices=tuple(DIALECTS), metavar="FORMAT", help="format of GOLD")
     parser.add_argument(
@@ -59,6 +55,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--svg", action="store_true", help="draw the pair of --line as one SVG picture")
     shape.add_argument("--text", action="store_true", help="draw a grid of letters for each pair")
+    shape.add_argument(
+        "--edit",
+        action="store_true",
+        help="correct the links in the browser, as `bitweft edit` does; FILE is GOLD",
+    )
+    add_editing(parser)
     parser.add_argument("--title", help="title of the page (default: the files' names)")
     add_output(parser, "the page, the picture or the grids")
 
@@ -66,7 +68,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Write the page, the picture or the grids."""
     _settle(args)
-    text = _JsonLines(args.source) if args.alone else bitext_of(args)
+    if args.edit:
+        edit(args)
+        return
+    text = viewed_text(args)
     with open_output(args.output, force=args.force) as stream:
         write = _write_drawings if args.svg or args.text else _write_page
         count = write(args, text, stream)
@@ -80,13 +85,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _settle(args: argparse.Namespace) -> None:
     """Find out which argument is which, and refuse what does not go together."""
-    args.alone = args.target is None and args.links is None and args.model is None
-    if args.links is None and args.model is None:
-        args.target, args.links = None, args.target  # a joint file, and links
-        if not (_holds_links(args.source) if args.alone else _is_joint(args)):
-            raise UsageError("no links: give LINKS, or a model with --model DIR")
-    if args.links is not None and args.model is not None:
-        raise UsageError("give LINKS or --model DIR, not both")
+    settle_links(args)
     if [args.source, args.target, args.links, args.gold, args.compare].count("-") > 1:
         raise UsageError("standard input can be only one of text, links, gold and the other links")
     if args.compare is not None and (args.svg or args.text):
@@ -99,82 +98,21 @@ def _settle(args: argparse.Namespace) -> None:
         raise UsageError("give -o page.html for a page, or --text for grids here")
 
 
-def _holds_links(path: str) -> bool:
-    """Tell whether a file may hold JSON lines with text and links."""
-    return path == "-" or next(iter(LineFile(path).lines()), "").startswith("{")
-
-
-def _is_joint(args: argparse.Namespace) -> bool:
-    """Tell whether SOURCE holds both sides, as far as can be seen without a walk."""
-    if args.source == "-" or args.format != "auto" or not os.path.exists(args.source):
-        return True
-    try:
-        next(iter(bitext_of(args)), None)
-    except InputError as error:
-        return error.line is not None  # a fault in a line of a joint file, not a file of another kind
-    return True
-
-
-class _JsonLines:
-    """Hold JSON lines that have both text and links."""
-
-    def __init__(self, path: str) -> None:
-        self.names = (path,)
-        self.entries: list[Entry] = []
-        for number, entry in enumerate(read_entries(path, "jsonl"), 1):
-            if entry.pair is None:
-                message = 'no text ("src" and "tgt") beside the links: give SOURCE, TARGET and LINKS'
-                raise InputError(message, file=path, line=number)
-            self.entries.append(entry)
-
-    def __iter__(self) -> Iterator[SentencePair]:
-        return (entry.pair for entry in self.entries if entry.pair is not None)
-
-
-class _Linked(NamedTuple):
-    pair: SentencePair
-    alignment: Alignment
-    score: float | None
-
-
-def _linked(args: argparse.Namespace, text: Bitext | _JsonLines) -> Iterator[_Linked]:
-    """Read the links of the wanted lines, or make them."""
-    if args.model is None:
-        entries: Iterable[Entry] = (
-            text.entries
-            if isinstance(text, _JsonLines)
-            else read_entries(args.links, args.dialect, args.one_based, text=text)
-        )
-        for entry in _wanted(args, entries):
-            if entry.pair is not None:  # it never is: read_entries was given the text
-                yield _Linked(entry.pair, entry.alignment, entry.score)
-        return
-    from bitweft.aligner import Aligner
-
-    pairs = list(_wanted(args, text))
-    for pair, alignment in zip(pairs, Aligner.load(args.model).align(pairs), strict=True):
-        yield _Linked(pair, alignment, None)
-
-
-def _golds(args: argparse.Namespace, text: Bitext | _JsonLines) -> Iterator[GoldAlignment] | None:
+def _golds(args: argparse.Namespace, text: Bitext | JsonLines) -> Iterator[GoldAlignment] | None:
     if args.gold is None:
         return None
-    return _wanted(args, read_gold(args.gold, args.gold_format, args.one_based_gold, text=text))
+    return wanted(args, read_gold(args.gold, args.gold_format, args.one_based_gold, text=text))
 
 
-def _others(args: argparse.Namespace, text: Bitext | _JsonLines) -> Iterator[Alignment] | None:
+def _others(args: argparse.Namespace, text: Bitext | JsonLines) -> Iterator[Alignment] | None:
     if args.compare is None:
         return None
     dialect, one_based = args.compare_format, args.one_based_compare
-    return _wanted(args, read_alignments(args.compare, dialect, one_based, text=text))
+    return wanted(args, read_alignments(args.compare, dialect, one_based, text=text))
 
 
-def _wanted(args: argparse.Namespace, items: Iterable[Item]) -> Iterator[Item]:
-    return iter(items) if args.line is None else islice(items, args.line - 1, args.line)
-
-
-def _write_page(args: argparse.Namespace, text: Bitext | _JsonLines, stream: TextIO) -> int:
-    linked = tee(_linked(args, text), 3)
+def _write_page(args: argparse.Namespace, text: Bitext | JsonLines, stream: TextIO) -> int:
+    linked = tee(linked_pairs(args, text), 3)
     name = _base(args.model or args.links or args.source)
     parts = [f"model {name}" if args.model is not None else f"links {name}"]
     parts += [f"gold {_base(args.gold)}"] if args.gold is not None else []
@@ -197,13 +135,13 @@ def _base(path: str) -> str:
     return os.path.basename(os.path.normpath(path))
 
 
-def _write_drawings(args: argparse.Namespace, text: Bitext | _JsonLines, stream: TextIO) -> int:
+def _write_drawings(args: argparse.Namespace, text: Bitext | JsonLines, stream: TextIO) -> int:
     terminal = stream.isatty()
     color = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     width = shutil.get_terminal_size().columns if terminal else _WIDTH
     golds = _golds(args, text)
     count = 0
-    for count, (pair, alignment, _) in enumerate(_linked(args, text), 1):
+    for count, (pair, alignment, _) in enumerate(linked_pairs(args, text), 1):
         gold = None if golds is None else next(golds)
         if args.svg:
             stream.write(svg(pair, alignment, gold))

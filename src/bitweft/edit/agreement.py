@@ -42,7 +42,9 @@ def disputed(said: Sequence[Judgment | None]) -> dict[Link, tuple[str, ...]]:
     """
     kinds = [None if each is None else links_of(each) for each in said]
     links = sorted({link for each in kinds if each for link in each})
-    answers = {link: tuple("" if each is None else each.get(link, "none") for each in kinds) for link in links}
+    answers = {
+        link: tuple("" if each is None else each.get(link, "none") for each in kinds) for link in links
+    }
     return {link: answer for link, answer in answers.items() if len(set(answer) - {""}) > 1}
 
 

@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from string import Template
 from typing import Any, NamedTuple, TextIO, TypeVar
@@ -20,6 +20,8 @@ from bitweft.viewer.marks import check, printable, shades
 STYLES = ("draw.css", "view.css")
 DRAWING = ("pairs.js", "layout.js", "links.js", "matrix.js", "words.js", "stage.js")  # for any page
 SCRIPTS = (*DRAWING, "search.js", "concordance.js", "list.js", "view.js")
+PLACES = ("title", "note", "head", "filters", "orders", "tools", "panels", "keys", "data")
+
 First = TypeVar("First")
 Second = TypeVar("Second")
 
@@ -48,9 +50,8 @@ def page(
     the first pair.
     """
     style, script = asset(*STYLES), asset(*SCRIPTS)
-    parts = {"title": html.escape(printable(title)), "note": html.escape(printable(note))}
-    parts |= {"policy": policy(style, script), "style": style, "script": script, "data": _CUT}
-    head, tail = Template(asset("page.html")).substitute(parts).split(_CUT)
+    parts = {"title": html.escape(printable(title)), "note": html.escape(printable(note)), "data": _CUT}
+    head, tail = frame(style, script, policy(style, script), parts).split(_CUT)
     about: dict[str, object] = {"threshold": threshold, "first": first, "gold": golds is not None}
     about["compare"] = None if others is None else [printable(name) for name in systems]
     rows = []
@@ -93,6 +94,12 @@ def _beside(
     items: Iterable[First], more: Iterable[Second] | None, name: str
 ) -> Iterator[tuple[First, Second | None]]:
     return ((item, None) for item in items) if more is None else lockstep(items, more, names=("text", name))
+
+
+def frame(style: str, script: str, allowed: str, parts: Mapping[str, str]) -> str:
+    """Fill the page: its style and script, the policy that allows them, and what stands in its places."""
+    places = {**dict.fromkeys(PLACES, ""), **parts, "policy": allowed, "style": style, "script": script}
+    return Template(asset("page.html")).substitute(places)
 
 
 def asset(*names: str) -> str:

@@ -114,7 +114,7 @@ bitweft.Desk = class {
     if (!this.state.answer) return;
     const { matrix } = this.state;
     this.stage.show(this.pair, bitweft.shown(this.pair, { threshold: 0 }), { matrix, keep });
-    bitweft.fillLegend(this.at("legend"), { scored: this.pair.scored, gold: false, matrix });
+    bitweft.fillLegend(this.at("legend"), { scored: this.pair.scored, matrix });
   }
 
   read(seed) {

@@ -14,6 +14,7 @@ bitweft.drawMatrix = (root, pair, marks, { fit = false } = {}) => {
   const wide = m * cell + lean + 14;
   const sheets = { source: sheet("names", gutter, n * cell + 8), target: sheet("heads", wide, edge.head), body: sheet("body", wide, n * cell + 8) };
   field.append(sheet("corner", gutter, edge.head), sheets.target, sheets.source, sheets.body);
+  sheets.body.setAttribute("data-cell", cell);
   sheets.body.append(bitweft.washes(edge), bitweft.ruling(edge));
   for (const mark of marks) sheets.body.append(bitweft.cell(mark, edge));
   const at = bitweft.byWord(pair, marks);

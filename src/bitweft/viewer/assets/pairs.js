@@ -209,7 +209,7 @@ bitweft.Corpus = class {
   }
 
   // The pairs that a question leaves, in the order it asks for.
-  select({ query, score, unaligned, against, order }) {
+  select({ query, score, unaligned, against, order, also = () => true, ranks: more = {} }) {
     const holding = {
       any: () => true,
       differs: (k) => this.wrong[k] + this.missed[k] > 0,
@@ -222,11 +222,12 @@ bitweft.Corpus = class {
     const holds = against.map((name) => holding[name]);
     const found = [];
     for (let k = 0; k < this.size; k++) {
-      if (this.loose[k] < unaligned || !holds.every((each) => each(k)) || this.score[k] > score) continue;
+      if (this.loose[k] < unaligned || !holds.every((each) => each(k)) || !also(k) || this.score[k] > score) continue;
       if (!query.empty && !query.fits(this.#normal(k))) continue;
       found.push(k);
     }
     const ranks = {
+      ...more,
       low: (k) => this.score[k],
       high: (k) => -this.score[k],
       unaligned: (k) => -this.loose[k],

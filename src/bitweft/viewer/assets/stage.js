@@ -7,9 +7,10 @@ bitweft.Stage = class {
   #held = null;
   #width = 0;
 
-  // `lit` is called with what is lit, `held` with what a click holds: {side, at}, {mark: {s, t}} or null.
-  constructor(root, { lit = () => {}, held = () => {} } = {}) {
-    Object.assign(this, { root, lit, held });
+  // `lit` is called with what is lit, `held` with what a click holds: {side, at}, {mark: {s, t}} or null;
+  // `drawn` whenever the pair was drawn.
+  constructor(root, { lit = () => {}, held = () => {}, drawn = () => {} } = {}) {
+    Object.assign(this, { root, lit, held, drawn });
     this.pair = null;
     root.addEventListener("pointerover", (event) => {
       if (event.pointerType === "mouse") this.light(this.#seed(event.target) ?? this.#held);
@@ -65,7 +66,13 @@ bitweft.Stage = class {
     for (const word of this.hits ? this.root.querySelectorAll(".word") : []) {
       word.classList.toggle("hit", this.hits[word.dataset.side].has(Number(word.dataset.at)));
     }
+    this.drawn();
     this.light(this.#held);
+  }
+
+  // The word or link that is held.
+  get holds() {
+    return this.#held;
   }
 
   #seed(target) {
@@ -95,7 +102,8 @@ bitweft.Stage = class {
     const at = Number(word.dataset.at);
     const step = this.#step(event.key, side);
     const [here, there, other] = side === "source" ? ["s", "t", "target"] : ["t", "s", "source"];
-    const partner = this.marks.find((mark) => mark[here] === at)?.[there];
+    const sizes = [this.pair[side].words.length, this.pair[other].words.length];
+    const partner = this.marks.find((mark) => mark[here] === at)?.[there] ?? Math.floor(((at + 0.5) / sizes[0]) * sizes[1]);
     this.#move(word, step ? side : other, step ? at + step : partner);
   }
 

@@ -6,6 +6,7 @@ bitweft.ROW = 66; // pixels a row of the list
 
 bitweft.Page = class {
   constructor(data) {
+    this.prepare(data);
     this.corpus = new bitweft.Corpus(data);
     const { about, scored, graded } = this.corpus;
     // Links were cut somewhere: below the least probable one, nothing is to be seen.
@@ -16,7 +17,7 @@ bitweft.Page = class {
     };
     this.query = new bitweft.Query();
     this.at = (id) => document.getElementById(id);
-    const has = { gold: about.gold, probability: scored, score: scored || graded, compare: about.compare };
+    const has = { gold: about.gold, probability: scored, score: scored || graded, compare: about.compare, ...this.has };
     for (const element of document.querySelectorAll("[data-needs]")) {
       if (!has[element.dataset.needs]) element.remove();
     }
@@ -24,8 +25,9 @@ bitweft.Page = class {
       element.textContent = graded ? "Score" : "Mean probability";
     }
     this.stage = new bitweft.Stage(this.at("stage"), {
-      lit: (seed) => bitweft.fillReadout(this.at("readout"), this.stage.pair, this.stage.marks, seed),
+      lit: (seed) => bitweft.fillReadout(this.at("readout"), this.stage.pair, this.stage.marks, seed, this.hint(this.stage.pair)),
       held: (seed) => this.concord(seed),
+      drawn: () => this.drawn(),
     });
     this.list = new bitweft.VirtualList(this.at("list"), {
       height: bitweft.ROW,
@@ -35,7 +37,21 @@ bitweft.Page = class {
     this.listen();
     this.measure();
     const asked = Number.parseInt(location.hash.slice(1), 10) - about.first;
-    this.find(asked >= 0 && asked < this.corpus.size ? asked : 0);
+    this.find(asked >= 0 && asked < this.corpus.size ? asked : this.opening());
+  }
+
+  // For pages that do more: before anything is shown, and whenever a pair was drawn.
+  prepare() {}
+
+  drawn() {}
+
+  // The pair to begin with.
+  opening() {
+    return 0;
+  }
+
+  hint(pair) {
+    return bitweft.hint(pair);
   }
 
   // A control that the page may lack (no gold, no probabilities): then a silent stand-in.
@@ -105,16 +121,21 @@ bitweft.Page = class {
     this.find(null);
   }
 
-  find(wanted = this.state.k) {
-    const before = this.query;
+  // What the controls ask for.
+  question() {
     this.query = new bitweft.Query(this.at("search").value, this.at("mode").value);
-    const question = {
+    return {
       query: this.query,
       score: this.scoreLimit(),
       unaligned: Number(this.at("unaligned").value) || 0,
       against: [this.control("against").value, this.control("apart").value],
       order: this.at("order").value,
     };
+  }
+
+  find(wanted = this.state.k) {
+    const before = this.query;
+    const question = this.question();
     const found = this.corpus.select(question);
     if (this.at("score-value")) this.at("score-value").textContent = this.corpus.written(question.score === Infinity ? this.corpus.scale()[1] : question.score);
     const filters = (question.score < Infinity) + (question.unaligned > 0) + question.against.filter((each) => each !== "any").length;
@@ -186,7 +207,7 @@ bitweft.Page = class {
   }
 
   paint({ keep = true } = {}) {
-    const { k, matrix, fit, threshold, sure, possible, compare } = this.state;
+    const { k, matrix, fit } = this.state;
     if (k < 0) {
       this.stage.say(this.corpus.size ? "No pair fits the filter." : "There are no sentence pairs.");
       for (const id of ["numbers", "legend", "readout"]) this.at(id).replaceChildren();
@@ -195,11 +216,23 @@ bitweft.Page = class {
     }
     const pair = this.corpus.pair(k);
     const hits = { source: this.query.words(pair.source), target: this.query.words(pair.target) };
-    this.stage.show(pair, bitweft.shown(pair, { threshold, sure, possible, compare }), { matrix, fit, keep, hits });
+    this.stage.show(pair, this.marks(pair), { matrix, fit, keep, hits });
     if (!this.stage.pair) this.at("readout").replaceChildren(); // nothing to point at
     this.numbers();
-    const shades = compare ? { compare: this.corpus.about.compare } : { gold: sure || possible };
-    bitweft.fillLegend(this.at("legend"), { scored: this.corpus.scored, ...shades, matrix });
+    bitweft.fillLegend(this.at("legend"), { scored: this.corpus.scored, kinds: this.kinds(), matrix });
+  }
+
+  // The kinds of links that are drawn, and what they mean.
+  kinds() {
+    const { sure, possible, compare } = this.state;
+    if (compare) return bitweft.compared(this.corpus.about.compare);
+    return sure || possible ? bitweft.LEGEND : [];
+  }
+
+  // What is drawn of the pair that is chosen.
+  marks(pair) {
+    const { threshold, sure, possible, compare } = this.state;
+    return bitweft.shown(pair, { threshold, sure, possible, compare });
   }
 
   // Every place of the word that is held, with its links; nothing if none is.
@@ -314,6 +347,5 @@ bitweft.Page = class {
   }
 };
 
-if (document.getElementById("data")) {
-  bitweft.page = new bitweft.Page(JSON.parse(document.getElementById("data").textContent));
-}
+bitweft.data = document.getElementById("data")?.textContent.trim();
+if (bitweft.data) bitweft.page = new bitweft.Page(JSON.parse(bitweft.data));

@@ -27,12 +27,11 @@ bitweft.sample = (marks, matrix) => {
   return picture;
 };
 
-// `compare` names the two systems, A and B.
-bitweft.fillLegend = (list, { scored, gold = false, compare = null, matrix }) => {
+bitweft.compared = ([a, b]) => [["both", "both"], ["only-a", `only A: ${a}`], ["only-b", `only B: ${b}`]];
+
+bitweft.fillLegend = (list, { scored, kinds = [], matrix }) => {
   const entry = (picture, text) => bitweft.make("li", {}, picture, bitweft.make("span", {}, text));
   const marks = (kind) => [{ kind, p: ["missed", "open", "only-b"].includes(kind) ? undefined : 1 }];
-  const systems = compare && [["both", "both"], ["only-a", `only A: ${compare[0]}`], ["only-b", `only B: ${compare[1]}`]];
-  const kinds = systems ?? (gold ? bitweft.LEGEND : []);
   const entries = kinds.map(([kind, text]) => entry(bitweft.sample(marks(kind), matrix), text));
   if (scored) {
     const ramp = [0, 0.33, 0.66, 1].map((p) => ({ kind: "link", p }));
@@ -42,10 +41,10 @@ bitweft.fillLegend = (list, { scored, gold = false, compare = null, matrix }) =>
   list.replaceChildren(...entries);
 };
 
-bitweft.fillReadout = (line, pair, marks, seed) => {
+bitweft.fillReadout = (line, pair, marks, seed, hint = bitweft.hint(pair)) => {
   const bold = (word) => bitweft.make("b", { dir: "auto" }, word);
   line.classList.toggle("hint", !seed);
-  if (!seed) return line.replaceChildren(bitweft.hint(pair));
+  if (!seed) return line.replaceChildren(hint);
   if (seed.mark) {
     const mark = marks.find(({ s, t }) => s === seed.mark.s && t === seed.mark.t);
     if (!mark) return line.replaceChildren();
