@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bitweft.errors import UsageError
+from bitweft.extras import needs
 from bitweft.recipes.default import kernels
 from bitweft.recipes.default.groups import group_bounds, new_tally
 from bitweft.recipes.default.kernels import Adam, Cells, Floats, Gradient, Longs, Prior, Side, Tally
@@ -71,7 +72,8 @@ def choose(name: str, device: str) -> Loops:
     if name == "compiled" or (name == "auto" and device == "cpu"):
         return Compiled()
     check_device(device)
-    from bitweft.recipes.default.pytorch.loops import Portable
+    with needs("paper"):
+        from bitweft.recipes.default.pytorch.loops import Portable
 
     return Portable(device)
 
