@@ -47,9 +47,10 @@ Align the words of parallel text: for each pair of lines, one line of links `sou
 Without --model, a model is learned from the text first. With one, text streams through, and the links of a
 pair depend on that pair and the model alone.
 
-Every link has a probability (--to scored, --scores, --to jsonl). Every pair has a score: the mean log ratio
-a word of both directions; the higher, the better, 0 is what unrelated words would give, and lengths can be
-compared. Pairs that are damaged, too long or without words on a side get an empty line, and are counted."""
+Every link has a probability (--to scored, --scores, --to jsonl). Every pair has a score: the mean over its
+words of log p(word | other sentence) / p(word). Higher is better, 0 is what unrelated sentences have, and
+pairs of different lengths can be compared. Pairs that are damaged, too long or have an empty side get an
+empty line, and are counted."""
 EXAMPLES = """\
   bitweft align en.txt fr.txt > links
   bitweft align text.en-fr.zst --model enfr.weft --to jsonl -o links.jsonl
@@ -77,7 +78,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_choice(parser)
     parser.add_argument(
-        "--max-length", type=int, metavar="N", help="leave pairs with a longer sentence empty (5000 words)"
+        "--max-length",
+        type=int,
+        metavar="N",
+        help="give pairs with a sentence of more than N words no links (5000)",
     )
     parser.add_argument(
         "--strict", action="store_true", help="fail at a damaged or overlong pair instead of leaving it empty"
@@ -123,7 +127,7 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--out", metavar="DIR", help="where the links of --shards go, a file and a manifest each"
     )
-    group.add_argument("--resume", action="store_true", help="pass over shards that are done")
+    group.add_argument("--resume", action="store_true", help="skip shards that are done")
 
 
 def decoding_of(args: argparse.Namespace) -> Decoding:

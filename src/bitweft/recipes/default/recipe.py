@@ -279,7 +279,7 @@ class DefaultRecipe(Recipe):
 
     def _learned(self) -> kernels.Counts:
         if self.counts is None:
-            raise UsageError("this aligner has learned nothing yet")
+            raise UsageError("this aligner has not learned anything yet: call fit, or load a model")
         return self.counts
 
     def _encode(self, pairs: Sequence[SentencePair]) -> Coded:
