@@ -10,10 +10,10 @@ from bitweft.links.check import LONG, check
 from bitweft.storage.output import open_output
 from bitweft.text.tokenize import TOKENIZERS
 
-DESCRIPTION = (
-    "Look for faults in text and links before they break something: line counts, encoding, empty and very\n"
-    "long lines, odd spaces, links out of range or given twice. Exits with 1 if anything would break a tool."
-)
+DESCRIPTION = """\
+Look for problems in text and links before they break another tool: line counts, encoding, empty and very
+long lines, odd spaces, links out of range or given twice. What would break a tool is an error, the rest are
+warnings. Exits with 1 if there are errors."""
 EXAMPLES = """\
   bitweft check en.txt fr.txt
   bitweft check en.txt.gz fr.txt.gz links.txt

@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--order",
         choices=ORDERS,
         default="moses",
-        help="order in which candidate links are tried: that of Moses' symal, or of fast_align's atools (moses)",
+        help="order in which links are tried: that of Moses' symal, or of fast_align's atools (moses)",
     )
     add_dialect(parser, what="both files")
     parser.add_argument(
