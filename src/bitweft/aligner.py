@@ -94,7 +94,7 @@ class Aligner:
         """
         if self.about.recipe == "paper" and "checkpoint" in help:
             recipe: Any = self.recipe
-            recipe.checkpoints = help.pop("checkpoint").directory
+            recipe.checkpoint = help.pop("checkpoint")
         if help and self.about.recipe != "default":
             raise UsageError(f"the recipe {self.about.recipe} cannot use {', '.join(sorted(help))}")
         text = _Counted(bitext)

@@ -18,6 +18,7 @@ from bitweft.cli.learning import (
 from bitweft.cli.options import add_text, bitext_of, report_oddities
 from bitweft.cli.progress import Meter, duration
 from bitweft.errors import UsageError
+from bitweft.storage.output import is_within, refuse_inputs
 from bitweft.text.bitext import Bitext
 
 DESCRIPTION = """\
@@ -71,6 +72,8 @@ def run(args: argparse.Namespace) -> None:
     """Train."""
     from bitweft.storage.model_directory import check_free
 
+    inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ()), *(args.dev or ())]
+    refuse_inputs(args.output, [*inputs, *(args.dev_tags or ())])
     check_free(args.output, force=args.force)
     aligner = start(args)
     help = checkpoint(args)
@@ -142,5 +145,7 @@ def checkpoint(args: argparse.Namespace) -> dict[str, Any]:
     from bitweft.storage.checkpoint import Checkpoint
 
     directory = args.checkpoint or f"{args.output.rstrip('/')}.checkpoint"
+    if is_within(directory, args.output):
+        raise UsageError(f"--checkpoint {directory}: it needs a directory of its own, outside the model's")
     every = 600.0 if args.checkpoint_every is None else args.checkpoint_every
     return {"checkpoint": Checkpoint(directory, every=every, resume=args.resume)}

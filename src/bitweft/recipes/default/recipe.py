@@ -18,6 +18,8 @@ from bitweft.links.known import WordPair
 from bitweft.progress import Progress
 from bitweft.recipes.default import kernels
 from bitweft.recipes.default.blas import one_blas_thread
+from bitweft.recipes.default.bounds import LARGEST, read_counts
+from bitweft.recipes.default.checkpoints import with_checkpoints
 from bitweft.recipes.default.groups import new_tally
 from bitweft.recipes.default.kernels import Floats
 from bitweft.recipes.default.knowledge import (
@@ -52,11 +54,10 @@ from bitweft.recipes.default.posterior import (
 )
 from bitweft.recipes.default.spelling import Reader, Spelling
 from bitweft.settings import from_mapping
-from bitweft.storage.checkpoint import Checkpoint, with_checkpoints
+from bitweft.storage.checkpoint import Checkpoint
 from bitweft.storage.model_directory import Arrays, check_files, read_about
 from bitweft.text.bitext import Sentence, SentencePair
 
-LARGEST = 1e4  # of a number in a table: learning stays far below, and products of these stay finite
 WEIGHTS = "weights.safetensors"
 NO_ROOM = np.empty(0, np.float32)
 EMPTY = SentencePair(Sentence((), ""), Sentence((), ""))
@@ -338,7 +339,7 @@ class DefaultRecipe:
         ]
         recipe.prior = _read_prior(arrays, recipe.config)
         likeness = float(arrays.take("likeness", np.float64, (1,), low=0, high=1)[0])
-        recipe.counts = _read_counts(arrays, counts)._replace(
+        recipe.counts = read_counts(arrays, counts)._replace(
             strength=recipe.config.strength, likeness=likeness
         )
         vectors = [
@@ -383,20 +384,6 @@ def _read_prior(arrays: Arrays, config: DefaultConfig) -> kernels.Prior:
         if 0 in array.shape:
             raise arrays.fault(name, f"has {array.shape[-1]} columns")
     return kernels.Prior(config.null, config.mixture, True, **weights)
-
-
-def _read_counts(arrays: Arrays, words: kernels.Counts) -> kernels.Counts:
-    values = arrays.take("counts.values", np.float32, (None,), low=0, high=1e12)
-    size = len(values)
-    sources = arrays.take("counts.sources", np.int32, (size,), low=0, high=len(words.source) - 1)
-    offsets = arrays.take("counts.offsets", np.int64, words.offsets.shape, low=0, high=size)
-    if offsets[0] != 0 or offsets[-1] != size or (np.diff(offsets) < 0).any():
-        raise arrays.fault("counts.offsets", "do not run from the first count to the last")
-    inside = np.ones(size, bool)
-    inside[offsets[:-1][offsets[:-1] < size]] = False  # where another target word begins
-    if (np.diff(sources, prepend=0) <= 0)[inside].any():
-        raise arrays.fault("counts.sources", "are out of order")
-    return words._replace(offsets=offsets, sources=sources, values=values)
 
 
 def _cores() -> int:

@@ -47,6 +47,7 @@ from bitweft.recipes.paper.stages import Stages
 from bitweft.recipes.paper.train import TrainingConfig, layer_optimizer, table_optimizer, train
 from bitweft.recipes.paper.vectors import FloatArray, hellinger_vectors, read_vectors
 from bitweft.settings import from_mapping, to_mapping
+from bitweft.storage.checkpoint import Checkpoint
 from bitweft.text.bitext import Sentence, SentencePair
 from bitweft.text.lines import LineFile
 from bitweft.text.tags import load_tagger
@@ -119,15 +120,13 @@ class PaperRecipe:
         seed: int = 1,
         threads: int | None = None,
         device: str = "cpu",
-        checkpoints: Path | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self.config = config or PaperConfig()
         self.seed = seed
         self.threads = threads
         self.device = device
-        self.checkpoints = (
-            checkpoints  # a directory for finished stages: an interrupted `fit` goes on from there
-        )
+        self.checkpoint = checkpoint  # of finished epochs: an interrupted `fit` goes on from there
         self.inventories: tuple[Inventory, Inventory] | None = None
         self.directions: list[Direction] = []
         self.record: list[dict[str, Any]] = []
@@ -144,7 +143,7 @@ class PaperRecipe:
         if not np.any((texts[0].lengths > 0) & (texts[1].lengths > 0)):
             raise InputError("there is no pair with words on both sides to learn from")
         vectors = [self._initial_vectors(side, texts[side]) for side in (0, 1)]
-        finished = Stages(self.checkpoints, self._about(texts))
+        finished = Stages(self.checkpoint, self._about(texts))
         self.directions, self.record = [], []
         for number, (s, t) in enumerate(((0, 1), (1, 0))):
             networks: list[Network] = []
@@ -182,10 +181,13 @@ class PaperRecipe:
         if not config.word_epochs:
             yield from stage(network, config, seed=seeds[1] + 1, phase=phase)
             return
-        if not finished.epochs(phase):
+        words_phase = f"{phase} words"
+        if finished.epochs(phase):
+            self._note(finished.record(words_phase))
+        else:
             single = network.of_single_words()
             words = replace(config, epochs=config.word_epochs, word_epochs=0, replacement_rate=0.0)
-            yield from stage(single, words, seed=seeds[1], phase=f"{phase} words")
+            yield from stage(single, words, seed=seeds[1], phase=words_phase)
             network.begin_from(single)
         if not network.config.single_words:
             slow = config.window_rate
@@ -207,15 +209,21 @@ class PaperRecipe:
         """Go on after the epochs that are finished, and keep each as it is."""
         optimizers = (tables, layer_optimizer(network, config))
         begin = finished.load(phase, network, optimizers)
-        last = None
+        record = finished.record(phase)
         for epoch in range(begin, config.epochs):
             for last in train(
                 network, *texts, config, seed=seed, phase=phase, optimizers=optimizers, epochs=[epoch]
             ):
+                record = {"phase": last.phase, "steps": last.total, "loss": last.loss}
                 yield last
-            finished.save(phase, epoch + 1, network, optimizers)
-        if last is not None:
-            self.record.append({"phase": last.phase, "steps": last.total, "loss": last.loss})
+            ended = epoch + 1 == config.epochs
+            finished.save(phase, epoch + 1, (network, optimizers), record, last=ended)
+        self._note(record)
+
+    def _note(self, record: dict[str, Any] | None) -> None:
+        """Add what a stage came to, unless it had nothing to learn from."""
+        if record is not None:
+            self.record.append(record)
 
     def _about(self, texts: Sequence[EncodedText]) -> dict[str, Any]:
         """Say what a training is of, to know its checkpoints by."""
