@@ -51,10 +51,12 @@ def check_state(arrays: Arrays, learning: Learning) -> None:
     ):
         arrays.take(f"{name}.table", np.float32, side.table.shape, low=-LARGEST, high=LARGEST)
         arrays.take(f"{name}.nulls", np.float32, nulls.shape, low=1e-12, high=1e6)
-        for field, own in zip(Adam._fields, adam, strict=True):
+        for field in Adam._fields:
+            own = getattr(adam, field)
             low = -math.inf if field == "first" else 0
             arrays.take(f"{name}.{field}", own.dtype.type, own.shape, low=low, high=2**62)
-    for field, own in zip(Tally._fields, learning.tally, strict=True):
+    for field in Tally._fields:
+        own = getattr(learning.tally, field)
         arrays.take(f"tally.{field}", own.dtype.type, own.shape)
     read_counts(arrays, learning.words)
     _check_cells(arrays, learning, passes=int(progress[1]))
