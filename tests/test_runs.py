@@ -35,7 +35,8 @@ from bitweft.text.tags import TaggedText
 path, reader, length = sys.argv[1], sys.argv[2], int(sys.argv[3])
 starts, ends = ["", "1 1 1", '{"src": "'], ["", "x"]
 done = 0
-for run, start, end in itertools.product(" \\t|-:?p(){}[]\\",.#_'0a\\u00a0\\u0301\\u1100\\u200d\\U0001f600", starts, ends):
+runs = " \\t|-:?p(){}[]\\",.#_'0a\\u00a0\\u0301\\u1100\\u200d\\U0001f600"
+for run, start, end in itertools.product(runs, starts, ends):
     with open(path, "w", encoding="utf-8") as file:
         file.write(start + run * length + end + "\\n")
     try:
