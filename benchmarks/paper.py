@@ -32,6 +32,7 @@ from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.evaluate import evaluate
 from bitweft.recipes.paper.recipe import ALPHAS, PaperConfig, PaperRecipe
 from bitweft.settings import to_mapping, with_settings
+from bitweft.storage.checkpoint import Checkpoint
 from bitweft.text.bitext import Sentence, SentencePair
 from cells import CACHE, Cells, add_places, say, surroundings, with_progress, write_json
 from corpora import DATA, Row, gold_of, lines, size_of
@@ -154,7 +155,7 @@ def run_cell(
     train = read_pairs(cell.text, "train", tagged=tagged, limit=pairs)
     gold = {part: gold_of(cell.text, part) for part in ("dev", "test")}
     resumed = checkpoints.exists()
-    recipe = PaperRecipe(config, seed=seed, checkpoints=checkpoints)
+    recipe = PaperRecipe(config, seed=seed, checkpoint=Checkpoint(checkpoints, every=0, resume=True))
     began = time.process_time()
     last = time.monotonic()
     for progress in recipe.fit([*train, *dev, *test]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,28 @@ def test_checkpoints_are_removed_when_all_is_done(tmp_path: Path) -> None:
     assert not (tmp_path / "c").exists()
 
 
+def test_a_checkpoint_removes_nothing_that_it_did_not_write(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    joint, kept = write_joint(tmp_path), tmp_path / "kept.weft"
+    shutil.copytree(model, kept)
+    train(tmp_path, joint, "--checkpoint", str(kept), code=1)
+    assert "which is no checkpoint: give --checkpoint a directory of its own" in capsys.readouterr().err
+    assert {path.name for path in kept.iterdir()} == {path.name for path in model.iterdir()}
+    made = str(tmp_path / "made.weft")
+    for place in (made, made + "/", f"{made}/c"):
+        train(tmp_path, joint, "--checkpoint", place, code=2)
+    assert "outside the model's" in capsys.readouterr().err
+
+
+def test_an_input_is_not_replaced_by_the_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "made.weft"
+    output.mkdir()
+    for lexicon in (output / "words", output):
+        train(tmp_path, write_joint(tmp_path), "--lexicon", str(lexicon), "--force", code=2)
+        assert "it would be lost" in capsys.readouterr().err
+
+
 def test_known_word_pairs_are_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "words").write_text("aardvark\toryctérope\nhot dog\thot-dog\n", encoding="utf-8")
     output = train(tmp_path, write_joint(tmp_path), "--lexicon", str(tmp_path / "words"))
@@ -84,7 +107,7 @@ def test_nothing_is_overwritten_or_made_of_nothing(
     train(tmp_path, write_joint(tmp_path), code=1)
     assert "exists already" in capsys.readouterr().err
     train(tmp_path, write_joint(tmp_path), "--force", code=1)
-    assert "is no model" in capsys.readouterr().err
+    assert "holds file, and no model.json says that bitweft wrote it" in capsys.readouterr().err
     assert (output / "file").read_text() == "precious"
 
 

@@ -86,4 +86,5 @@ def test_lines_of_prose_are_short() -> None:
             code ^= line.lstrip().startswith("```")
             made ^= bool(re.fullmatch(r"<!-- /?[\w-]+ -->", line)) and "verbs" not in line
             table = line.lstrip().startswith(("|", "![")) or "](" in line
-            assert code or made or table or len(line) <= 120, f"{page.relative_to(ROOT)}:{number}: {len(line)} characters"
+            place = f"{page.relative_to(ROOT)}:{number}"
+            assert code or made or table or len(line) <= 120, f"{place}: {len(line)} characters"

@@ -43,8 +43,30 @@ def test_saving_overwrites_nothing_unasked(tmp_path: Path) -> None:
     assert sorted(path.name for path in place.parent.iterdir()) == ["m"]
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").write_text("mine")
-    with pytest.raises(InputError, match="no model"):
+    with pytest.raises(InputError, match=r"holds file, and no model.json says that bitweft wrote it"):
         check_free(tmp_path / "precious", force=True)
+
+
+def test_a_project_that_holds_a_model_is_not_replaced_by_one(tmp_path: Path) -> None:
+    aligner().save(tmp_path / "project")
+    (tmp_path / "project" / "thesis.tex").write_text("mine")
+    with pytest.raises(InputError, match=r"holds thesis.tex"):
+        aligner().save(tmp_path / "project", force=True)
+    assert (tmp_path / "project" / "thesis.tex").read_text() == "mine"
+    files = {path.name for path in (tmp_path / "project").iterdir()}
+    listed = json.loads((tmp_path / "project" / "model.json").read_text(encoding="utf-8"))["files"]
+    assert {*listed, "model.json", "thesis.tex"} == files
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+def test_a_model_follows_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        aligner().save(tmp_path / "m")
+    finally:
+        os.umask(before)
+    modes = {path.stat().st_mode & 0o077 for path in (tmp_path / "m", *(tmp_path / "m").iterdir())}
+    assert modes == {0}
 
 
 def test_a_place_that_cannot_be_written_is_said_before_the_work(tmp_path: Path) -> None:
@@ -131,7 +153,7 @@ DAMAGES: dict[str, tuple[Any, str]] = {
         "cannot be used",
     ),
     "huge counts": (lambda path: (path / "target.words.txt").write_text(f"a\t{10**30}\n"), "cannot be used"),
-    "not finite": (lambda path: _edit_arrays(path, "source", _set_first(np.inf)), "no number"),
+    "not finite": (lambda path: _edit_arrays(path, "source", _set_first(np.inf)), "NaN or infinity"),
     "too large": (lambda path: _edit_arrays(path, "source", _set_first(1e30)), "outside"),
     "other shape": (lambda path: _edit_arrays(path, "target", lambda array: array[1:]), "damaged"),
     "other type": (

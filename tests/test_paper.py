@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from bitweft.recipes.paper.batches import padded
 from bitweft.recipes.paper.decode import mean_scores
 from bitweft.recipes.paper.recipe import PaperConfig, PaperRecipe
 from bitweft.settings import from_mapping, to_mapping, with_settings
+from bitweft.storage.checkpoint import Checkpoint
 from bitweft.text.bitext import Bitext, Sentence, SentencePair, tokenize
 
 SMALL = (
@@ -225,12 +227,13 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     windows = ("model.target_k1=3", "model.target_k2=3")
     config = with_settings(PaperConfig(), (*SMALL, *windows, "training.word_epochs=2", "training.epochs=1"))
     seen = []
-    for progress in PaperRecipe(config, checkpoints=tmp_path).fit(SHORT):
+    begun = PaperRecipe(config, checkpoint=Checkpoint(tmp_path, every=0))
+    for progress in begun.fit(SHORT):
         seen.append((progress.phase, progress.step))
         if seen[-1] == ("backward 1/1 words", 8):
             break  # as if switched off in the second epoch of this stage, before it was kept
     assert seen[:3] == [("forward 1/1 words", 4), ("forward 1/1 words", 8), ("forward 1/1", 4)]
-    rest = PaperRecipe(config, checkpoints=tmp_path)
+    rest = PaperRecipe(config, checkpoint=Checkpoint(tmp_path, resume=True))
     again = [(progress.phase, progress.step) for progress in rest.fit(SHORT)]
     assert again == [("backward 1/1 words", 8), ("backward 1/1", 4)]
     whole = PaperRecipe(config)
@@ -240,12 +243,41 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     for one, two in zip(rest.directions, whole.directions, strict=True):
         for name, value in one.networks[0].state_dict().items():
             assert torch.equal(value, two.networks[0].state_dict()[name])
-    with pytest.raises(UsageError, match="of another training"):
-        list(PaperRecipe(config, seed=2, checkpoints=tmp_path).fit(SHORT))
-    damaged = tmp_path / "backward-1-of-1.1.safetensors"
-    damaged.write_bytes(damaged.read_bytes()[:100])
-    with pytest.raises(ModelError, match="remove it"):
-        list(PaperRecipe(config, checkpoints=tmp_path).fit(SHORT))
+    assert rest.record == whole.record and len(whole.record) == 4
+    kept = Checkpoint(tmp_path, resume=True)
+    with pytest.raises(ModelError, match="of another seed"):
+        list(PaperRecipe(config, seed=2, checkpoint=kept).fit(SHORT))
+    kept.remove()
+    assert not tmp_path.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda arrays: arrays.pop("distance"), "distance"),
+        (lambda arrays: arrays.update(distance=arrays["distance"][:1]), "not of this network"),
+        (lambda arrays: arrays.update({"optimizer.7.0.step": np.zeros((), np.float32)}), "out of range"),
+        (lambda arrays: arrays.update({"optimizer.0.0.squares": np.zeros(3, np.float32)}), "not of this"),
+        (lambda arrays: arrays["distance"].fill(np.nan), "NaN"),
+        (lambda arrays: arrays.update(extra=np.zeros(3)), "remove it"),
+    ],
+)
+def test_a_checkpoint_of_numbers_that_cannot_be_is_refused(
+    tmp_path: Path, change: Callable[[dict[str, Any]], Any], message: str
+) -> None:
+    config = with_settings(PaperConfig(), (*SMALL, "training.epochs=2"))
+    steps = PaperRecipe(config, checkpoint=Checkpoint(tmp_path, every=0)).fit(SHORT)
+    for progress in steps:
+        if progress.phase.startswith("backward"):
+            break
+    kept = Checkpoint(tmp_path, resume=True)
+    (name,) = (path.stem for path in tmp_path.glob("forward-1-of-1*.safetensors"))
+    loaded = kept.load({}, name)
+    assert loaded is not None
+    change(loaded[0])
+    kept.keep(loaded[0], loaded[1], name)
+    with pytest.raises(ModelError, match=message):
+        list(PaperRecipe(config, checkpoint=kept).fit(SHORT))
 
 
 def test_nothing_to_learn_from() -> None:

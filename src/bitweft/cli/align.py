@@ -32,7 +32,7 @@ from bitweft.errors import NothingToLearnError, UsageError
 from bitweft.links.formats.registry import DIALECTS
 from bitweft.links.symmetrize import HEURISTICS
 from bitweft.progress import Progress
-from bitweft.storage.output import open_output
+from bitweft.storage.output import open_output, refuse_inputs, same_place
 from bitweft.text.bitext import Bitext, SentencePair
 from bitweft.text.lines import LineFile
 
@@ -147,7 +147,7 @@ def run(args: argparse.Namespace) -> None:
         return
     inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ())]
     for path in (args.output, args.scores):
-        refuse_input_as_output(path, inputs)
+        refuse_inputs(path, inputs)
     if args.save_model is not None:
         from bitweft.storage.model_directory import check_free
 
@@ -183,7 +183,7 @@ def check(args: argparse.Namespace) -> None:
             raise UsageError("--save-model keeps a model that was learned; --model is kept already")
     elif args.shard is not None or args.shards is not None:
         raise UsageError("parts need one model for all: train it first, and give --model")
-    if args.scores is not None and (args.scores == "-" or args.scores == args.output):
+    if args.scores is not None and (args.scores == "-" or same_place(args.scores, args.output or "-")):
         raise UsageError("--scores needs a file of its own")
     if args.shard is not None and args.known_links is not None:
         raise UsageError("--known-links are of the whole text, not of a part")
@@ -194,16 +194,6 @@ def check(args: argparse.Namespace) -> None:
         given = [name.replace("_", "-") for name in alone if getattr(args, name) is not None]
         if given:
             raise UsageError(f"--{given[0]} is for a single text, not for --shards")
-
-
-def refuse_input_as_output(output: str | None, inputs: Iterable[str | None]) -> None:
-    """Refuse to write over what is read, --force or not."""
-    if output is None or output == "-":
-        return
-    place = os.path.realpath(output)
-    for path in inputs:
-        if path is not None and path != "-" and os.path.realpath(path) == place:
-            raise UsageError(f"{output} is an input: it would be lost; write to another file")
 
 
 def load_model(args: argparse.Namespace) -> Aligner:

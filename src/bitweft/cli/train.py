@@ -20,6 +20,7 @@ from bitweft.cli.progress import Meter, duration
 from bitweft.errors import UsageError
 from bitweft.links.alignment import GoldAlignment
 from bitweft.links.formats.registry import read_gold
+from bitweft.storage.output import is_within, refuse_inputs
 from bitweft.text.bitext import Bitext, SentencePair
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--checkpoint-every",
         type=float,
         metavar="SECONDS",
-        help="keep the state of learning this often (600); the paper's recipe keeps it after each epoch",
+        help="keep the state of learning this often (600); the paper's recipe, at the end of an epoch",
     )
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="where to keep it (the model's directory with .checkpoint added)"
@@ -81,6 +82,8 @@ def run(args: argparse.Namespace) -> None:
     """Train."""
     from bitweft.storage.model_directory import check_free
 
+    inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ()), *(args.dev or ())]
+    refuse_inputs(args.output, [*inputs, *(args.dev_tags or ())])
     check_free(args.output, force=args.force)
     aligner = start(args)
     checkpoint = checkpoint_of(args)
@@ -143,5 +146,7 @@ def checkpoint_of(args: argparse.Namespace) -> Checkpoint | None:
     from bitweft.storage.checkpoint import Checkpoint
 
     directory = args.checkpoint or f"{args.output.rstrip('/')}.checkpoint"
+    if is_within(directory, args.output):
+        raise UsageError(f"--checkpoint {directory}: it needs a directory of its own, outside the model's")
     every = 600.0 if args.checkpoint_every is None else args.checkpoint_every
     return Checkpoint(directory, every=every, resume=args.resume)

@@ -33,7 +33,7 @@ from bitweft.recipes.default.kernels import (
 from bitweft.recipes.default.knowledge import Knowledge, merged_counts, sorted_counts, with_links
 from bitweft.recipes.default.loops import Compiled, Loops, Stepper
 from bitweft.recipes.default.spelling import Spelling
-from bitweft.storage.spill import Shelf, counted
+from bitweft.storage.spill import Spill, counted
 
 CHUNK = 2048  # pairs that one thread counts in a turn
 FLOOR = 0.01  # of a probability that is counted
@@ -85,7 +85,7 @@ class Learning:
         self.tally = new_tally(1)
         self.words = no_counts([text.spelling for text in texts])
         self.counts = knowledge.counts or self.words
-        self.cells = Shelf()  # of each chunk, as the last pass found them
+        self.cells = Spill()  # of each chunk, as the last pass found them
         self.classes = [word_classes(text.spelling) for text in texts]
         self.nulls = [np.full(len(own), config.null, np.float32) for own in self.classes]
         self.vectors: list[Floats] = []
@@ -153,7 +153,7 @@ class Learning:
                 )
                 return with_links(found, own, self.knowledge.links), left
 
-            fresh = Shelf()
+            fresh = Spill()
             last = self.passes + 1 == self.config.count_passes  # nobody will ask for these cells
             table = (np.full(1 << 12, -1, np.int64), np.zeros(1 << 12, np.float32), 0)
             done = pool.map(partial(work, words=[source, target], tally=tally), range(len(chunks)))
@@ -231,7 +231,7 @@ class Learning:
                 likeness=float(arrays["likeness"][0]),
             )
         number = 0
-        self.cells = Shelf()
+        self.cells = Spill()
         while f"cells.{number}.offsets" in arrays:
             self.cells.append(Cells(*(arrays[f"cells.{number}.{field}"] for field in Cells._fields)))
             number += 1

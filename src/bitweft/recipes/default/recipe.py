@@ -29,6 +29,7 @@ from bitweft.recipes.base import (
 )
 from bitweft.recipes.default import kernels
 from bitweft.recipes.default.blas import one_blas_thread
+from bitweft.recipes.default.bounds import LARGEST, read_counts
 from bitweft.recipes.default.checkpoints import with_checkpoints
 from bitweft.recipes.default.config import DefaultConfig
 from bitweft.recipes.default.groups import new_tally
@@ -65,7 +66,6 @@ from bitweft.settings import Settings, from_mapping, settings_of
 from bitweft.storage.model_directory import About, Arrays, check_files
 from bitweft.text.bitext import SentencePair
 
-LARGEST = 1e4  # of a number in a table: learning stays far below, and products of these stay finite
 WEIGHTS = "weights.safetensors"
 NO_ROOM = np.empty(0, np.float32)
 COMPILING = "compiling the inner loops, once per installation; this takes half a minute"
@@ -357,7 +357,7 @@ class DefaultRecipe(Recipe):
         ]
         recipe.prior = _read_prior(arrays, recipe.config)
         likeness = float(arrays.take("likeness", np.float64, (1,), low=0, high=1)[0])
-        recipe.counts = _read_counts(arrays, counts)._replace(
+        recipe.counts = read_counts(arrays, counts)._replace(
             strength=recipe.config.strength, likeness=likeness
         )
         vectors = [
@@ -390,20 +390,6 @@ def _read_prior(arrays: Arrays, config: DefaultConfig) -> kernels.Prior:
         if 0 in array.shape:
             raise arrays.fault(name, f"has {array.shape[-1]} columns")
     return kernels.Prior(config.null, config.mixture, True, **weights)
-
-
-def _read_counts(arrays: Arrays, words: kernels.Counts) -> kernels.Counts:
-    values = arrays.take("counts.values", np.float32, (None,), low=0, high=1e12)
-    size = len(values)
-    sources = arrays.take("counts.sources", np.int32, (size,), low=0, high=len(words.source) - 1)
-    offsets = arrays.take("counts.offsets", np.int64, words.offsets.shape, low=0, high=size)
-    if offsets[0] != 0 or offsets[-1] != size or (np.diff(offsets) < 0).any():
-        raise arrays.fault("counts.offsets", "do not run from the first count to the last")
-    inside = np.ones(size, bool)
-    inside[offsets[:-1][offsets[:-1] < size]] = False  # where another target word begins
-    if (np.diff(sources, prepend=0) <= 0)[inside].any():
-        raise arrays.fault("counts.sources", "are out of order")
-    return words._replace(offsets=offsets, sources=sources, values=values)
 
 
 def _cores() -> int:
