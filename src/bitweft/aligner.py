@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, overload
+from typing import Any, ClassVar, Protocol, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ class Recipe(Protocol):
     seed: int
     threads: int | None
     record: list[dict[str, Any]]
+    revision: ClassVar[int]
 
     def fit(self, bitext: Iterable[SentencePair]) -> Iterator[Progress]: ...
 
