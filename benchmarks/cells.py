@@ -51,7 +51,7 @@ def source_hash(recipe: str = "default") -> str:
 
 def bitweft_key() -> dict[str, Any]:
     """Give what the default recipe is: its settings, and a hash of its code."""
-    from bitweft.recipes.default.learn import DefaultConfig
+    from bitweft.recipes.default.config import DefaultConfig
     from bitweft.settings import to_mapping
 
     return {"config": to_mapping(DefaultConfig()), "source": source_hash(), "version": version("bitweft")}

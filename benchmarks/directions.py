@@ -14,7 +14,7 @@ from typing import Any
 from bitweft.aligner import Aligner
 from bitweft.links.alignment import Alignment
 from bitweft.links.evaluate import evaluate
-from bitweft.recipes.default.posterior import Decoding
+from bitweft.recipes.base import Decoding
 from bitweft.text.bitext import Bitext
 from cells import Cells, Unchanged
 from corpora import DATA, Row, Sample, gold_of, part_of, write_sample

@@ -30,7 +30,8 @@ import torch
 
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.evaluate import evaluate
-from bitweft.recipes.paper.recipe import ALPHAS, PaperConfig, PaperRecipe
+from bitweft.recipes.paper.config import PaperConfig
+from bitweft.recipes.paper.recipe import ALPHAS, PaperRecipe
 from bitweft.settings import to_mapping, with_settings
 from bitweft.text.bitext import Sentence, SentencePair
 from cells import CACHE, Cells, add_places, say, surroundings, with_progress, write_json

@@ -16,7 +16,8 @@ from typing import Any
 
 import torch
 
-from bitweft.recipes.paper.recipe import PaperConfig, PaperRecipe
+from bitweft.recipes.paper.config import PaperConfig
+from bitweft.recipes.paper.recipe import PaperRecipe
 from bitweft.settings import with_settings
 from bitweft.text.bitext import SentencePair
 from cells import add_places, fill_block, say, standing, surroundings, table, write_json, write_text

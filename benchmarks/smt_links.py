@@ -11,7 +11,7 @@ from typing import Any
 from bitweft.links.alignment import Alignment
 from bitweft.links.formats.registry import read_alignments
 from bitweft.links.symmetrize import symmetrize_all
-from bitweft.recipes.default.posterior import Decoding
+from bitweft.recipes.base import Decoding
 from bitweft.text.bitext import Bitext, SentencePair
 from cells import say
 

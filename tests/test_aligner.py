@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitweft import Aligner, Decoding, InputError, NothingToLearnError, UsageError, evaluate
-from bitweft.recipes.default.posterior import Inference
+from bitweft.recipes.base import Inference
 from bitweft.sample import generate
 from bitweft.text.bitext import SentencePair
 from small import aligner, sample

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitweft.errors import InputError, ModelError, UsageError
-from bitweft.recipes.paper.features import PAD, UNKNOWN, FeatureConfig, Inventory, SideConfig, Vocabulary
+from bitweft.recipes.paper.features import FeatureConfig, Inventory, SideConfig
+from bitweft.text.vocabulary import PAD, UNKNOWN, Vocabulary
 
 CONFIG = FeatureConfig(longest_word=3)
 

@@ -24,8 +24,9 @@ from small import aligner
 def test_the_record_of_training_is_kept(model: Path) -> None:
     about = Aligner.load(model).about
     assert (about.recipe, about.languages, about.note) == ("default", ("en", "fr"), "made for tests")
-    assert about.training["pairs"] == 300 and about.training["words"][0] > 1000
-    assert about.config["dimensions"] > 0 and about.training["record"]
+    assert about.training is not None and about.record
+    assert about.training.pairs == 300 and about.training.words[0] > 1000
+    assert about.config["dimensions"] > 0
 
 
 def test_a_model_remembers_how_text_was_cut(tmp_path: Path) -> None:
