@@ -18,7 +18,16 @@ from bitweft.errors import ModelError, NothingToLearnError, UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.links.symmetrize import symmetrize_all
 from bitweft.progress import Progress
-from bitweft.recipes.base import NO_EXTRAS, Decoding, FitExtras, Inference, Recipe, Record, Running
+from bitweft.recipes.base import (
+    NO_EXTRAS,
+    NOT_LEARNED,
+    Decoding,
+    FitExtras,
+    Inference,
+    Recipe,
+    Record,
+    Running,
+)
 from bitweft.settings import Settings, from_mapping, setting, settings_of
 from bitweft.storage.model_directory import About, Arrays
 from bitweft.text.bitext import SentencePair
@@ -60,7 +69,7 @@ class DiceRecipe(Recipe):
 
     def _learned(self) -> list[Vocabulary]:
         if not self.words:
-            raise UsageError("this aligner has not learned anything yet: call fit, or load a model")
+            raise UsageError(NOT_LEARNED)
         return self.words
 
     def fit(self, text: Iterable[SentencePair], extras: FitExtras = NO_EXTRAS) -> Iterator[Progress]:
@@ -68,7 +77,8 @@ class DiceRecipe(Recipe):
         pairs = [pair for pair in text if all(map(len, pair))]
         if not pairs:
             raise NothingToLearnError("no pair has words on both sides: there is nothing to learn from")
-        counts = [Counter(word for sentence in side for word in set(sentence.tokens)) for side in zip(*pairs)]
+        sides = zip(*pairs, strict=True)
+        counts = [Counter(word for own in side for word in set(own.tokens)) for side in sides]
         words = [Vocabulary.of(own, self.config.words) for own in counts]
         together: Counter[tuple[int, int]] = Counter()
         for number, pair in enumerate(pairs, 1):
@@ -80,6 +90,7 @@ class DiceRecipe(Recipe):
 
     def infer(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
         """Align each pair by itself: the best words of both directions, symmetrized, or of one."""
+        self._learned()
         chosen = [self._best(pair) for pair in pairs]
         forward, backward = ([best[way] for best in chosen] for way in (0, 1))
         if decoding.direction is not None:

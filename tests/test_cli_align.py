@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
@@ -266,23 +265,3 @@ def test_missing_files_are_said(
     }
     assert main(["align", *(names.get(option, option) for option in options)]) == 1
     assert "no such" in capsys.readouterr().err
-
-
-def test_the_bar_is_for_terminals_only() -> None:
-    from bitweft.cli.progress import Meter
-    from bitweft.progress import Progress
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    times = iter(range(0, 10_000, 10))
-    for stream in (Terminal(), io.StringIO()):
-        with Meter(stream, clock=lambda: float(next(times))) as meter:
-            for step in range(1, 11):
-                meter.show(Progress(step, 10, "lse", 0.5))
-        text = stream.getvalue()
-        assert ("\r" in text) == stream.isatty()
-        assert "learning words" in text and "/s" in text and "left" in text and "loss 0.500" in text
-        assert len(text.split("\n")) < 6
-        assert text.endswith("\r" if stream.isatty() else "\n")

@@ -16,26 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
+from battery import NAMES, new, with_dice
 from bitweft import Aligner, Alignment, Bitext, ModelError, NothingToLearnError, SentencePair, UsageError
 from bitweft.cli import main
 from bitweft.recipes import registry
 from bitweft.recipes.base import Decoding
 from bitweft.sample import bitext, generate
 from bitweft.settings import Settings, from_mapping, to_mapping
-from dice import DiceRecipe
 
-NAMES = (*registry.recipe_names(), DiceRecipe.name)
-SMALL = {  # settings with which a recipe learns in a moment
-    "paper": (
-        "model.hidden=16",
-        "model.output=16",
-        "model.words=16",
-        "training.word_epochs=1",
-        "training.epochs=1",
-        "decoding.sentences=20",
-        "decoding.negatives=5",
-    )
-}
 SIZES = {  # settings that ask for more than a model's files have
     "default": ("dimensions", 4096),
     "paper": ("model.words", 5_000_000),
@@ -58,10 +46,7 @@ EXECUTION = {"threads", "device", "kernels"}
 
 @pytest.fixture(scope="module", autouse=True)
 def registered() -> Iterator[None]:
-    """Make the third recipe known to these tests alone."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "_RECIPES", dict(registry._RECIPES))
-        registry.register(DiceRecipe)
+    with with_dice():
         yield
 
 
@@ -69,10 +54,6 @@ def registered() -> Iterator[None]:
 def name(request: pytest.FixtureRequest) -> str:
     found: str = request.param
     return found
-
-
-def new(name: str, **options: Any) -> Aligner:
-    return Aligner(name, **{"threads": 1, "settings": SMALL.get(name, ()), **options})
 
 
 @pytest.fixture(scope="module")

@@ -116,5 +116,5 @@ def test_going_on_with_new_text_learns_it_and_keeps_the_old() -> None:
 
 
 def test_going_on_needs_something_learned() -> None:
-    with pytest.raises(UsageError, match="learned nothing"):
+    with pytest.raises(UsageError, match="not learned anything"):
         Aligner().fit([("a", "b")], continue_training=True)
