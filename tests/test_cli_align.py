@@ -107,7 +107,7 @@ def test_every_line_gives_a_line(
 def test_text_without_a_word_gives_empty_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "empty").write_text(" ||| \n ||| a\n")
     assert align(tmp_path, str(tmp_path / "empty")) == ["", ""]
-    assert "no pair with words on both sides" in capsys.readouterr().err
+    assert "no pair has words on both sides" in capsys.readouterr().err
     (tmp_path / "empty").write_text("")
     assert align(tmp_path, str(tmp_path / "empty")) == []
 
