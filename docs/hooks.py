@@ -21,5 +21,6 @@ def verbs() -> str:
     parts = []
     for verb, summary in VERBS.items():
         help_text = verb_parser(verb).format_help().rstrip()
-        parts.append(f"## bitweft {verb}\n\n{summary[0].upper()}{summary[1:]}.\n\n```text\n{help_text}\n```\n")
+        title = f"## bitweft {verb}\n\n{summary[0].upper()}{summary[1:]}."
+        parts.append(f"{title}\n\n```text\n{help_text}\n```\n")
     return "\n".join(parts)

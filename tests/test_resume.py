@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from bitweft import Aligner, InputError, ModelError, UsageError, evaluate
+from bitweft.recipes.base import FitExtras
 from bitweft.sample import bitext, generate
 from bitweft.storage.checkpoint import Checkpoint
 from bitweft.text.bitext import SentencePair
@@ -38,7 +39,7 @@ def model_bytes(directory: Path) -> dict[str, bytes]:
 def test_learning_goes_on_where_it_was_stopped(tmp_path: Path, stop: int) -> None:
     pairs = list(sample()[0])
     whole = Aligner(threads=1).fit(pairs)
-    stopped = Aligner(threads=1).train(pairs, checkpoint=Checkpoint(tmp_path / "c", every=0))
+    stopped = Aligner(threads=1).train(pairs, FitExtras(checkpoint=Checkpoint(tmp_path / "c", every=0)))
     for number, _ in enumerate(stopped, 1):
         if number == stop:
             break
@@ -81,7 +82,7 @@ def test_a_kill_at_any_moment_loses_nothing(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
     pairs = list(sample()[0])[:40]
-    learning = Aligner(threads=1).train(pairs, checkpoint=Checkpoint(tmp_path, every=0))
+    learning = Aligner(threads=1).train(pairs, FitExtras(checkpoint=Checkpoint(tmp_path, every=0)))
     next(learning)
     next(learning)
     with pytest.raises(InputError, match="give --resume"):
@@ -108,7 +109,8 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
 def stopped(directory: Path, stop: int) -> list[SentencePair]:
     """Learn from pairs, a few, until so many steps are done, keeping each; return the pairs."""
     pairs = list(sample()[0])[:40]
-    for number, _ in enumerate(Aligner(threads=1).train(pairs, checkpoint=Checkpoint(directory, every=0)), 1):
+    extras = FitExtras(checkpoint=Checkpoint(directory, every=0))
+    for number, _ in enumerate(Aligner(threads=1).train(pairs, extras), 1):
         if number == stop:
             break
     return pairs
@@ -248,7 +250,7 @@ def test_going_on_with_new_text_learns_it_and_keeps_the_old() -> None:
     aligner = Aligner(threads=1).fit(pairs[:150])
     before = evaluate(aligner.align(others), gold)
     old_words = set(aligner.recipe.spellings[0].words.entries)  # type: ignore[attr-defined]
-    aligner.fit(pairs[150:], go_on=True)
+    aligner.fit(pairs[150:], continue_training=True)
     assert evaluate(aligner.align(others), gold).aer < before.aer
     counts = aligner.recipe.spellings[0].words.counts  # type: ignore[attr-defined]
     assert old_words < set(counts)
@@ -257,5 +259,5 @@ def test_going_on_with_new_text_learns_it_and_keeps_the_old() -> None:
 
 
 def test_going_on_needs_something_learned() -> None:
-    with pytest.raises(UsageError, match="learned nothing"):
-        Aligner().fit([("a", "b")], go_on=True)
+    with pytest.raises(UsageError, match="not learned anything"):
+        Aligner().fit([("a", "b")], continue_training=True)

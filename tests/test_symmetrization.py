@@ -217,8 +217,8 @@ def test_swapping_languages_inverts_all_where_no_links_compete(order: list[int],
     links = list(zip(range(7), order, owners, strict=True))
     forward = Alignment.of([(s, t) for s, t, owner in links if owner in "f2"])
     backward = Alignment.of([(s, t) for s, t, owner in links if owner in "b2"])
-    for heuristic, order in product(HEURISTICS, ORDERS):
-        assert swap_is_inverse(forward, backward, heuristic, order)
+    for heuristic, tried in product(HEURISTICS, ORDERS):
+        assert swap_is_inverse(forward, backward, heuristic, tried)
 
 
 def test_probabilities_of_both_directions_are_averaged_and_of_one_kept() -> None:

@@ -25,6 +25,7 @@ from bitweft.text.bitext import Bitext, SentencePair
 
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner
+    from bitweft.recipes.base import Recipe
     from bitweft.storage.checkpoint import Checkpoint
 
 DESCRIPTION = """\
@@ -86,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
     refuse_inputs(args.output, [*inputs, *(args.dev_tags or ())])
     check_free(args.output, force=args.force)
     aligner = start(args)
-    checkpoint = checkpoint_of(args)
+    checkpoint = checkpoint_of(args, aligner.recipe)
     args.tokenize = args.tokenize or aligner.about.tokenize
     bitext = bitext_of(args, strict=args.strict)
     dev = read_dev(args)
@@ -139,12 +140,15 @@ def start(args: argparse.Namespace) -> Aligner:
     return aligner
 
 
-def checkpoint_of(args: argparse.Namespace) -> Checkpoint | None:
+def checkpoint_of(args: argparse.Namespace, recipe: Recipe) -> Checkpoint | None:
     """Make the checkpoint that the options ask for, if they do."""
     if args.checkpoint_every is None and args.checkpoint is None and not args.resume:
         return None
+    from bitweft.recipes.base import Offer, require
     from bitweft.storage.checkpoint import Checkpoint
 
+    if args.resume:
+        require(recipe, Offer.CHECKPOINT, "--resume")
     directory = args.checkpoint or f"{args.output.rstrip('/')}.checkpoint"
     if is_within(directory, args.output):
         raise UsageError(f"--checkpoint {directory}: it needs a directory of its own, outside the model's")

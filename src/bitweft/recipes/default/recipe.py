@@ -18,6 +18,7 @@ from bitweft.links.known import WordPair
 from bitweft.progress import Progress
 from bitweft.recipes.base import (
     NO_EXTRAS,
+    NOT_LEARNED,
     Decoding,
     FitExtras,
     Inference,
@@ -279,7 +280,7 @@ class DefaultRecipe(Recipe):
 
     def _learned(self) -> kernels.Counts:
         if self.counts is None:
-            raise UsageError("this aligner has not learned anything yet: call fit, or load a model")
+            raise UsageError(NOT_LEARNED)
         return self.counts
 
     def _encode(self, pairs: Sequence[SentencePair]) -> Coded:

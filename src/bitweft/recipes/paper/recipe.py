@@ -23,6 +23,7 @@ from bitweft.links.symmetrize import symmetrize_all
 from bitweft.progress import Progress
 from bitweft.recipes.base import (
     NO_EXTRAS,
+    NOT_LEARNED,
     Decoding,
     FitExtras,
     Inference,
@@ -120,7 +121,7 @@ class PaperRecipe(Recipe):
 
     def _learned(self) -> tuple[Inventory, Inventory]:
         if self.inventories is None or len(self.directions) != 2:
-            raise UsageError("this aligner has not learned anything yet: call fit, or load a model")
+            raise UsageError(NOT_LEARNED)
         return self.inventories
 
     def fit(self, text: Iterable[SentencePair], extras: FitExtras = NO_EXTRAS) -> Iterator[Progress]:
