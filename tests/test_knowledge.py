@@ -12,7 +12,7 @@ from bitweft import Aligner, Alignment, InputError
 from bitweft.cli import main
 from bitweft.corpus.align_files import KnownLinks
 from bitweft.links.known import WordPair, read_lexicon
-from bitweft.recipes.default.kernels import Cells
+from bitweft.recipes.default.compiled.types import Cells
 from bitweft.recipes.default.knowledge import with_links
 from bitweft.recipes.default.posterior import with_known
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from bitweft.links.alignment import Alignment
 from bitweft.links.known import WordPair
-from bitweft.recipes.default.kernels import Cells, Counts, Floats, Longs, Prior
+from bitweft.recipes.default.compiled.types import Cells, Counts, Floats, Longs, Prior
 from bitweft.recipes.default.spelling import Spelling
 from bitweft.text.bitext import SentencePair
 
@@ -56,11 +56,6 @@ def merged_counts(counts: Counts, more: Counts | None) -> Counts:
     keys, places = np.unique(np.concatenate(parts), return_inverse=True)
     sums = np.bincount(places, np.concatenate([counts.values, more.values])).astype(np.float32)
     return sorted_counts(counts, keys, sums, counts.strength)
-
-
-def _keys(counts: Counts) -> Longs:
-    targets = np.repeat(np.arange(len(counts.target)), np.diff(counts.offsets))
-    return (targets << 32) | counts.sources
 
 
 def with_links(cells: Cells, pairs: Longs, known: Mapping[int, Alignment]) -> Cells:
@@ -146,7 +141,7 @@ class Renumbering:
             self.values(own, side, np.zeros(len(self.new[side].words), np.int64))
             for side, own in enumerate((counts.source, counts.target))
         )
-        return carried._replace(source=source, target=target, likeness=counts.likeness)
+        return carried._replace(source=source, target=target, cognate_probability=counts.cognate_probability)
 
     def values(self, old: Any, side: int, new: Any) -> Any:
         """Put a value for each word over new ones."""

@@ -16,10 +16,20 @@ from bitweft.errors import ModelError, NothingToLearnError, UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.links.known import WordPair
 from bitweft.progress import Progress
-from bitweft.recipes.default import kernels
 from bitweft.recipes.default.blas import one_blas_thread
-from bitweft.recipes.default.groups import new_tally
-from bitweft.recipes.default.kernels import Floats
+from bitweft.recipes.default.compiled.types import (
+    CLIP,
+    Counts,
+    Floats,
+    Inputs,
+    Ints,
+    Prior,
+    Sums,
+    Words,
+    new_tally,
+    no_cells,
+)
+from bitweft.recipes.default.compiled.vectors import compose
 from bitweft.recipes.default.knowledge import (
     Knowledge,
     Known,
@@ -35,7 +45,6 @@ from bitweft.recipes.default.learn import (
     Learning,
     Text,
     first_prior,
-    no_cells,
     no_counts,
     word_classes,
 )
@@ -65,9 +74,9 @@ EMPTY = SentencePair(Sentence((), ""), Sentence((), ""))
 class Coded(NamedTuple):
     """Hold some pairs in numbers, and the counts that go with them."""
 
-    source: kernels.Words
-    target: kernels.Words
-    counts: kernels.Counts
+    source: Words
+    target: Words
+    counts: Counts
 
 
 class DefaultRecipe:
@@ -89,9 +98,9 @@ class DefaultRecipe:
         self.spellings: list[Spelling] = []
         self.tables: list[Floats] = []
         self.prior = first_prior(self.config.null)
-        self.counts: kernels.Counts | None = None
+        self.counts: Counts | None = None
         self.vectors: list[Floats] = []
-        self.classes: list[kernels.Ints] = []
+        self.classes: list[Ints] = []
         self.nulls: list[Floats] = []
         self.scales: list[Floats] = []
 
@@ -197,17 +206,11 @@ class DefaultRecipe:
         scores = np.empty(pairs)
         with one_blas_thread():
             cells = self.loops.posteriors(
-                coded.source,
-                coded.target,
+                Inputs(*coded, self.prior),
                 np.arange(pairs),
-                coded.counts,
                 no_cells(),
-                self.prior,
                 uncalibrated(threshold),
-                new_tally(0),
-                0,
-                scores,
-                (NO_ROOM, NO_ROOM),
+                Sums(new_tally(0), 0, scores, (NO_ROOM, NO_ROOM)),
             )
         links = list(zip(cells.source.tolist(), cells.target.tolist(), strict=True))
         values = calibrated(cells.values).tolist()
@@ -249,12 +252,10 @@ class DefaultRecipe:
 
     def _matrices(self, coded: Coded, number: int) -> tuple[Floats, Floats]:
         with one_blas_thread():
-            forward, backward = self.loops.matrices(
-                coded.source, coded.target, number, coded.counts, self.prior, new_tally(0)
-            )
+            forward, backward = self.loops.matrices(Inputs(*coded, self.prior), number, new_tally(0))
         return forward.T, backward
 
-    def _learned(self) -> kernels.Counts:
+    def _learned(self) -> Counts:
         if self.counts is None:
             raise UsageError("this aligner has learned nothing yet")
         return self.counts
@@ -271,24 +272,24 @@ class DefaultRecipe:
             numbers, offsets, words = spelling.encode(tokens)
             vectors = np.empty((len(words), table.shape[1]), np.float32)
             own = np.arange(len(words), dtype=np.int32)
-            kernels.compose(own, *spelling.unseen_rows(words), table, vectors)
-            sides.append(kernels.Words(numbers, offsets, *own_facts, vectors))
+            compose(own, *spelling.unseen_rows(words), table, vectors)
+            sides.append(Words(numbers, offsets, *own_facts, vectors))
             unseen.append(words)
         return Coded(sides[0], sides[1], self._with_unseen(*unseen))
 
-    def _with_unseen(self, source: list[str], target: list[str]) -> kernels.Counts:
-        """Return the counts, where words that training did not see have their twins too."""
+    def _with_unseen(self, source: list[str], target: list[str]) -> Counts:
+        """Return the counts, where words that training did not see have their cognates too."""
         counts = self._learned()
         if not source and not target:
             return counts
         known, words = (spelling.words for spelling in self.spellings)
         fresh = {word: len(known) + number for number, word in enumerate(source)}
         later = [fresh.get(word, known.known.get(word, -1)) for word in target]
-        twins = np.concatenate([counts.twins, np.array(later, np.int32)])
+        cognates = np.concatenate([counts.cognates, np.array(later, np.int32)])
         for word, number in fresh.items():
             if word in words.known:
-                twins[words.known[word]] = number
-        return counts._replace(twins=twins)
+                cognates[words.known[word]] = number
+        return counts._replace(cognates=cognates)
 
     def save(self, directory: Path) -> None:
         """Write the model into an existing directory."""
@@ -304,7 +305,7 @@ class DefaultRecipe:
             "target.nulls": self.nulls[1],
             "source.scales": self.scales[0],
             "target.scales": self.scales[1],
-            "likeness": np.array([counts.likeness]),
+            "likeness": np.array([counts.cognate_probability]),
             "jumps": self.prior.jumps,
             "starts": self.prior.starts,
             "diagonals": self.prior.diagonals,
@@ -339,7 +340,7 @@ class DefaultRecipe:
         recipe.prior = _read_prior(arrays, recipe.config)
         likeness = float(arrays.take("likeness", np.float64, (1,), low=0, high=1)[0])
         recipe.counts = _read_counts(arrays, counts)._replace(
-            strength=recipe.config.strength, likeness=likeness
+            strength=recipe.config.strength, cognate_probability=likeness
         )
         vectors = [
             arrays.take(f"{name}.vectors", np.float32, (len(own.words), width), low=-LARGEST, high=LARGEST)
@@ -370,9 +371,9 @@ def _check_config(directory: Path, config: DefaultConfig) -> None:
         raise ModelError(f"{directory}: the model is damaged: its settings are out of range")
 
 
-def _read_prior(arrays: Arrays, config: DefaultConfig) -> kernels.Prior:
+def _read_prior(arrays: Arrays, config: DefaultConfig) -> Prior:
     shapes: dict[str, tuple[int | None, ...]] = {
-        "jumps": (2, None, 2 * kernels.CLIP + 1),
+        "jumps": (2, None, 2 * CLIP + 1),
         "starts": (2, None),
         "diagonals": (2, None),
     }
@@ -382,10 +383,10 @@ def _read_prior(arrays: Arrays, config: DefaultConfig) -> kernels.Prior:
     for name, array in weights.items():
         if 0 in array.shape:
             raise arrays.fault(name, f"has {array.shape[-1]} columns")
-    return kernels.Prior(config.null, config.mixture, True, **weights)
+    return Prior(config.null, config.mixture, True, **weights)
 
 
-def _read_counts(arrays: Arrays, words: kernels.Counts) -> kernels.Counts:
+def _read_counts(arrays: Arrays, words: Counts) -> Counts:
     values = arrays.take("counts.values", np.float32, (None,), low=0, high=1e12)
     size = len(values)
     sources = arrays.take("counts.sources", np.int32, (size,), low=0, high=len(words.source) - 1)
