@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from bitweft import Aligner, Alignment, InputError
 from bitweft.cli import main
 from bitweft.links.known import KnownLinks, WordPair, read_lexicon, with_known
-from bitweft.recipes.default.kernels import Cells
+from bitweft.recipes.default.compiled.types import Cells
 from bitweft.recipes.default.knowledge import with_links
 
 # A language in which nothing but the order of words could tell which is which, and the order misleads.

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bitweft.recipes.default.kernels import CLIP, Adam, Counts, Longs, Tally
+from bitweft.recipes.default.compiled.types import CLIP, Adam, Counts, Longs, Tally
 from bitweft.recipes.default.learn import CHUNK, Learning
 from bitweft.storage.model_directory import Arrays
 
@@ -44,7 +44,7 @@ def check_state(arrays: Arrays, learning: Learning) -> None:
     progress = arrays.take("progress", np.int64, (2,), low=0, high=max(steps, config.count_passes))
     if progress[0] > steps or progress[1] > config.count_passes:
         raise arrays.fault("progress", f"is beyond {steps} steps and {config.count_passes} passes")
-    arrays.take("likeness", np.float64, (1,), low=0, high=1)
+    arrays.take("cognate_probability", np.float64, (1,), low=0, high=1)
     _check_prior(arrays, learning)
     for name, side, adam, nulls in zip(
         ("source", "target"), learning.sides, learning.adams, learning.nulls, strict=True

@@ -20,9 +20,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from bitweft.recipes.default import kernels
-from bitweft.recipes.default.groups import new_tally
-from bitweft.recipes.default.kernels import CLIP, Cells, Prior
+from bitweft.recipes.default.compiled import emissions, exponentials
+from bitweft.recipes.default.compiled.counting import add_counts
+from bitweft.recipes.default.compiled.posteriors import matrices
+from bitweft.recipes.default.compiled.types import (
+    CLIP,
+    LARGEST,
+    Cells,
+    Inputs,
+    Prior,
+    new_count_table,
+    new_tally,
+)
+from bitweft.recipes.default.loops import Compiled
 from bitweft.recipes.paper.aggregation import chain_scores
 from small_loops import infer, plain_words, some_counts, some_prior, some_words, vectors_alone
 
@@ -96,7 +106,7 @@ def test_chain_is_the_sum_over_all_paths(n_source: int, n_target: int, mixture: 
     classes = [random.integers(0, 2, size) for size in sizes]
     source, target = plain_words(scores, nulls, classes)
     tally = new_tally(1, 2)
-    forward, backward = kernels.matrices(source, target, 0, vectors_alone(*sizes), prior, tally)
+    forward, backward = matrices(Inputs(source, target, vectors_alone(*sizes), prior), 0, tally)
     found = [
         (0, forward, np.exp(scores), nulls[1], classes[0]),
         (1, backward, np.exp(scores.T), nulls[0], classes[1]),
@@ -111,7 +121,7 @@ def test_chain_is_the_sum_over_all_paths(n_source: int, n_target: int, mixture: 
         np.testing.assert_allclose(tally.starts[0, direction], expected.starts, rtol=1e-4, atol=1e-6)
         likelihood += math.log(expected.likelihood)
     if max(sizes) <= 3:
-        score = infer(kernels, source, target, vectors_alone(*sizes), prior)[1]
+        score = infer(Compiled(), source, target, vectors_alone(*sizes), prior)[1]
         assert score[0] * sum(sizes) == pytest.approx(likelihood, rel=1e-4, abs=1e-5)
 
 
@@ -120,18 +130,18 @@ def test_a_chain_of_many_words_is_the_forward_algorithm() -> None:
     random = np.random.default_rng(3)
     prior = some_prior(random)._replace(starts=np.ones((2, CLIP + 1), np.float32))
     scores = random.normal(0, 2, (40, 30))
-    facts = [np.full(size, prior.null) for size in (30, 40)]
-    source, target = plain_words(scores, facts, [np.zeros(size) for size in (30, 40)])
-    matrices = kernels.matrices(source, target, 0, vectors_alone(30, 40), prior, new_tally(0))
+    nulls = [np.full(size, prior.null) for size in (30, 40)]
+    source, target = plain_words(scores, nulls, [np.zeros(size) for size in (30, 40)])
+    found = matrices(Inputs(source, target, vectors_alone(30, 40), prior), 0, new_tally(0))
     total = 0.0
-    for direction, posterior in enumerate(matrices):
+    for direction, posterior in enumerate(found):
         own = torch.tensor(scores if direction == 0 else scores.T)[None].mT.clone().requires_grad_()
         mask = torch.ones(1, own.shape[1], 1, dtype=torch.bool)
         likelihood = chain_scores(own, mask, torch.tensor(prior.jumps[direction, 0]), prior.null).sum()
         (gradient,) = torch.autograd.grad(likelihood, own)
         np.testing.assert_allclose(posterior, gradient[0].T, rtol=1e-3, atol=1e-6)
         total += float(likelihood.detach())
-    score = infer(kernels, source, target, vectors_alone(30, 40), prior)[1]
+    score = infer(Compiled(), source, target, vectors_alone(30, 40), prior)[1]
     assert score[0] * 70 == pytest.approx(total, rel=1e-4)
 
 
@@ -143,7 +153,7 @@ def test_weights_set_by_their_tallies_make_the_text_likelier() -> None:
     prior = some_prior(random)
     likelihoods = []
     for _ in range(6):
-        _, scores, tally, _ = infer(kernels, source, target, counts, prior)
+        _, scores, tally, _ = infer(Compiled(), source, target, counts, prior)
         likelihoods.append(float((scores * lengths.sum(0)).sum()))
         jumps, starts = tally.jumps[0], tally.starts[0]
         prior = prior._replace(
@@ -163,9 +173,9 @@ def test_lse_by_hand() -> None:
         scores, [np.ones(size) for size in sizes], [np.zeros(size) for size in sizes]
     )
     tally = new_tally(1)
-    matrices = kernels.matrices(source, target, 0, vectors_alone(*sizes), prior, tally)
+    found = matrices(Inputs(source, target, vectors_alone(*sizes), prior), 0, tally)
     buckets = prior.diagonals.shape[1]
-    for direction, posterior in enumerate(matrices):
+    for direction, posterior in enumerate(found):
         emission = np.exp(scores if direction == 0 else scores.T)
         steps, n = emission.shape
         taken, chances = np.zeros(buckets), np.zeros(buckets)
@@ -187,12 +197,14 @@ def test_posteriors_depend_on_the_pair_alone() -> None:
     lengths = random.integers(0, 30, (2, 40))
     source, target = (some_words(random, list(own), classes=3, unseen=4) for own in lengths)
     counts, prior = some_counts(random, unseen=4), some_prior(random, classes=3, mixture=0.05)
-    cells, scores, _, _ = infer(kernels, source, target, counts, prior, floor=0.05)
+    cells, scores, _, _ = infer(Compiled(), source, target, counts, prior, floor=0.05)
     order = random.permutation(40)
     halves = [order[:13], order[13:]]
     with ThreadPoolExecutor(2) as pool:
         found = list(
-            pool.map(lambda own: infer(kernels, source, target, counts, prior, floor=0.05, pairs=own), halves)
+            pool.map(
+                lambda own: infer(Compiled(), source, target, counts, prior, floor=0.05, pairs=own), halves
+            )
         )
     for own, (some, some_scores, _, _) in zip(halves, found, strict=True):
         for place, pair in enumerate(own):
@@ -212,11 +224,11 @@ def test_the_cells_of_a_pair_are_the_agreement_of_both_directions() -> None:
     random = np.random.default_rng(17)
     source, target = (some_words(random, [9, 14], unseen=2) for _ in range(2))
     counts, prior = some_counts(random, unseen=2), some_prior(random)
-    cells, _, tally, free = infer(kernels, source, target, counts, prior, floor=0.02)
+    cells, _, tally, unlinked = infer(Compiled(), source, target, counts, prior, floor=0.02)
     sums = np.zeros(2)
     alone = [np.zeros(14), np.zeros(14)]
     for pair in (0, 1):
-        forward, backward = kernels.matrices(source, target, pair, counts, prior, new_tally(0))
+        forward, backward = matrices(Inputs(source, target, counts, prior), pair, new_tally(0))
         agreed = np.sqrt(forward.T * backward)
         kept = np.nonzero(agreed >= 0.02)
         own = slice(cells.offsets[pair], cells.offsets[pair + 1])
@@ -226,14 +238,14 @@ def test_the_cells_of_a_pair_are_the_agreement_of_both_directions() -> None:
         s_tokens, t_tokens = (
             side.tokens[side.offsets[pair] : side.offsets[pair + 1]] for side in (source, target)
         )
-        twin = counts.twins[t_tokens] == s_tokens[:, None]
-        sums += [agreed[twin].sum(), twin.sum()]
+        cognate = counts.cognates[t_tokens] == s_tokens[:, None]
+        sums += [agreed[cognate].sum(), cognate.sum()]
         np.add.at(alone[0], s_tokens, 1 - backward.sum(1))
         np.add.at(alone[1], t_tokens, 1 - forward.sum(1))
-    assert tally.twins[0] == pytest.approx(sums, rel=1e-5)
+    assert tally.cognates[0] == pytest.approx(sums, rel=1e-5)
     assert sums[1] > 2
-    for own_free, expected in zip(free, alone, strict=True):
-        np.testing.assert_allclose(own_free, expected, rtol=1e-4, atol=1e-5)
+    for own_unlinked, expected in zip(unlinked, alone, strict=True):
+        np.testing.assert_allclose(own_unlinked, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_what_a_pair_added_to_the_counts_is_left_out() -> None:
@@ -255,17 +267,17 @@ def test_what_a_pair_added_to_the_counts_is_left_out() -> None:
         np.tile(np.arange(4, dtype=np.int32), 5),
         own.T.flatten(),
     )
-    left_out = infer(kernels, source, target, counts(base + own), prior, known=known)[0]
-    without = infer(kernels, source, target, counts(base), prior)[0]
+    left_out = infer(Compiled(), source, target, counts(base + own), prior, known=known)[0]
+    without = infer(Compiled(), source, target, counts(base), prior)[0]
     np.testing.assert_allclose(left_out.values, without.values, rtol=1e-4)
-    too_much = infer(kernels, source, target, counts(base * 0), prior, known=known)[0]
-    nothing = infer(kernels, source, target, counts(base * 0), prior)[0]
+    too_much = infer(Compiled(), source, target, counts(base * 0), prior, known=known)[0]
+    nothing = infer(Compiled(), source, target, counts(base * 0), prior)[0]
     np.testing.assert_allclose(too_much.values, nothing.values, rtol=1e-5)  # no count is below zero
 
 
 @njit
 def _look_up(counts: Any, sources: Any, targets: Any, own: Any) -> Any:
-    return kernels._own_counts(counts, sources, targets, own)
+    return emissions.look_up(counts, sources, targets, own)
 
 
 @given(st.dictionaries(st.tuples(st.integers(0, 5), st.integers(0, 7)), st.floats(0, 9, width=32)))
@@ -288,18 +300,18 @@ def test_counts_are_found_as_in_a_dictionary(entries: dict[tuple[int, int], floa
 
 @njit
 def _exponentials(values: Any) -> None:
-    kernels.exponentials(values)
+    exponentials.exponentials(values)
 
 
 def test_exponentials_are_those_of_the_library() -> None:
-    values = np.linspace(-87, kernels.LARGEST, 100_003, dtype=np.float32).reshape(1, -1)
+    values = np.linspace(-87, LARGEST, 100_003, dtype=np.float32).reshape(1, -1)
     found = values.copy()
     _exponentials(found)
     assert np.abs(found / np.exp(values.astype(np.float64)) - 1).max() < 1e-5
     outside = np.array([[-1000.0, 20.0, 0.0]], np.float32)
     _exponentials(outside)
     assert 0 <= outside[0, 0] < 1e-37 and outside[0, 2] == 1
-    assert outside[0, 1] == pytest.approx(np.exp(kernels.LARGEST), rel=1e-5)
+    assert outside[0, 1] == pytest.approx(np.exp(LARGEST), rel=1e-5)
 
 
 @given(
@@ -317,13 +329,13 @@ def test_cells_add_up_as_in_a_dictionary(pairs: list[tuple[list[int], list[int]]
         side._replace(tokens=np.array(text, np.int32)) for side, text in zip(sides, texts, strict=True)
     )
     expected: dict[int, float] = defaultdict(float)
-    table: Any = (np.full(2, -1, np.int64), np.zeros(2, np.float32), 0)
+    table = new_count_table(2)
     for number, (own_source, own_target) in enumerate(pairs):
         full = [(s, t) for s in range(len(own_source)) for t in range(len(own_target))]
         values = random.uniform(0, 1, len(full)).astype(np.float32)
         places = np.array(full, np.int32).reshape(-1, 2)
         cells = Cells(np.array([0, len(full)]), places[:, 0].copy(), places[:, 1].copy(), values)
-        table = kernels.add_counts(source, target, np.array([number]), cells, *table)
+        table = add_counts(source, target, np.array([number]), cells, table)
         for (s, t), value in zip(full, values, strict=True):
             expected[(own_target[t] << 32) | own_source[s]] += float(value)
     keys, sums, size = table
@@ -335,13 +347,13 @@ def test_cells_add_up_as_in_a_dictionary(pairs: list[tuple[list[int], list[int]]
 LONG = """
 import numpy as np
 from small_loops import infer, some_prior, some_words, vectors_alone
-from bitweft.recipes.default import kernels
+from bitweft.recipes.default.loops import Compiled
 random = np.random.default_rng(1)
 n = {words}
 source = some_words(random, [n], words=n)._replace(tokens=np.arange(n, dtype=np.int32))
 source = source._replace(vectors=random.normal(0, 0.6, (n, 32)).astype(np.float32))
 prior = some_prior(random)
-cells, scores, _, _ = infer(kernels, source, source, vectors_alone(n, n), prior, floor=0.5)
+cells, scores, _, _ = infer(Compiled(), source, source, vectors_alone(n, n), prior, floor=0.5)
 assert scores[0] > 1
 assert (cells.source == cells.target).all() and len(cells.source) > 0.5 * n  # words that match
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
