@@ -63,7 +63,7 @@ def test_odd_lines_keep_their_place(model: Path, tmp_path: Path, capsys: pytest.
     found = align(tmp_path, str(path), "--model", str(model), "--format", "joint")
     assert len(found) == len(ODD_LINES)
     assert found[0] == found[4] != "" and found[1:4] == ["", "", ""]
-    assert "3 without words on a side" in capsys.readouterr().err
+    assert "3 with an empty side" in capsys.readouterr().err
 
 
 def test_damaged_and_overlong_lines_are_left_empty_and_counted(
@@ -77,7 +77,7 @@ def test_damaged_and_overlong_lines_are_left_empty_and_counted(
     arguments = [str(path), "--model", str(model), "--format", "joint", "--max-length", "10"]
     found = align(tmp_path, *arguments)
     assert [bool(line) for line in found] == [True, False, False, False, True]
-    assert "left empty: 1 too long, 2 without words on a side (2 damaged lines)" in capsys.readouterr().err
+    assert "pairs without links: 1 too long, 2 with an empty side (2 of them damaged)" in capsys.readouterr().err
     align(tmp_path, *arguments, "--strict", code=1)
     assert "damaged:2: not UTF-8" in capsys.readouterr().err
     path.write_text(f"a ||| b\n{long} ||| le\n")
