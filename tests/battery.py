@@ -23,6 +23,8 @@ SMALL = {  # settings with which a recipe learns in a moment
         "training.table_rate=0.5",
         "training.word_epochs=3",
         "training.epochs=1",
+        "decoding.alpha=0",  # so little is learned that hardly a word would exceed the usual threshold
+        "decoding.backward_alpha=0",
         "decoding.sentences=20",
         "decoding.negatives=5",
     )
