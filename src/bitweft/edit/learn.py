@@ -1,4 +1,4 @@
-"""Learning from the sentences that are done: what tuning on them gains, judged on sentences it has not seen."""
+"""Learning from the sentences that are done, judged on sentences that were not learned from."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from bitweft.text.bitext import SentencePair
 
 
 def uncertainty(pair: SentencePair, inference: Inference) -> float:
-    """Measure how unsure a model is of a pair, in bits a word: the entropy of its links, and of NULL if known."""
+    """Measure how unsure a model is of a pair, in bits a word: the entropy of links, and of NULL if known."""
     words = len(pair.source) + len(pair.target)
     unlinked = inference.unlinked or ((), ())
     chances = [*(inference.alignment.probabilities or ()), *(p for side in unlinked for _, p in side)]

@@ -37,8 +37,8 @@ class GoldStore:
     """Keep what is said of each pair of a text, in a file of JSON lines with a line a pair.
 
     Every change is on disk before `save` returns, and the file is there whole at any moment. Each pair has a
-    version: a change is made only to the version that the one who makes it has seen. Several threads may share
-    a store, and several processes a file.
+    version: a change is made only to the version that the one who makes it has seen. Several threads may
+    share a store, and several processes a file.
     """
 
     def __init__(

@@ -1,13 +1,13 @@
-"""A local server: a page where one types two sentences and sees the links, a JSON API, a page to edit links."""
+"""A local server: a page to type two sentences into, a JSON API, a page on which links are edited."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from bitweft.errors import MissingExtraError, UsageError
+from bitweft.errors import UsageError
+from bitweft.extras import needs
 from bitweft.server.limits import Limits
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def serve(
     `threads` is how many requests are aligned at the same time (default: as many as there are cores).
     """
     if threads is not None and threads < 1:
-        raise UsageError(f"{threads} threads cannot be: at least 1 is needed")
-    with _extra():
+        raise UsageError(f"threads must be 1 or greater, got {threads}")
+    with needs("serve"):
         from bitweft.server.run import run
     run(directory, host=host, port=port, limits=limits or Limits(), threads=threads, ready=ready)
 
@@ -60,8 +60,8 @@ def serve_editing(
         gold: the file of gold links, made or gone on with.
         model: suggests the links, and learns from what is done if its recipe can.
         links: suggested instead.
-        annotators: files of gold links of several people, whose disagreements are shown; what most of them say
-            is suggested where there are neither model nor links.
+        annotators: files of gold links of several people, whose disagreements are shown; what most of them
+            say is suggested where there are neither model nor links.
         by: who edits.
         title: of the page.
         tuned: where a model is kept that has learned.
@@ -72,7 +72,7 @@ def serve_editing(
     Raises:
         InputError: a file is not of this text, or the address cannot be had.
     """
-    with _extra():
+    with needs("serve"):
         from bitweft.server.run import run_editing
     run_editing(
         pairs,
@@ -87,13 +87,3 @@ def serve_editing(
         port=port,
         ready=ready,
     )
-
-
-@contextmanager
-def _extra() -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "bitweft":
-            raise
-        raise MissingExtraError(error.name, "serve") from error

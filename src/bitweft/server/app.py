@@ -140,7 +140,7 @@ class _Guard:
 
 
 def _is_foreign(scope: Scope) -> bool:
-    """Tell whether a browser sends this for a page of another origin; other programs say nothing of origins."""
+    """Tell whether a browser sends this for a page of another site; other programs name no origin."""
     headers: dict[bytes, bytes] = dict(scope["headers"])
     origin = headers.get(b"origin")
     host = headers.get(b"host", b"").strip().lower()

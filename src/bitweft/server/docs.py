@@ -71,15 +71,17 @@ def _content(holder: Mapping[str, Any]) -> str:
 
 def _schema(name: str, schema: Mapping[str, Any]) -> str:
     needed = set(schema.get("required", ()))
-    rows = "".join(
-        f"<tr><th scope='row'><code>{_text(key)}</code></th><td>{_kind(each)}{'' if key in needed else ', optional'}"
-        f"</td><td>{_text(each.get('description', ''))}</td></tr>"
-        for key, each in schema.get("properties", {}).items()
-    )
+    rows = "".join(_row(key, each, key in needed) for key, each in schema.get("properties", {}).items())
     return (
         f"<section id='{_text(name)}'><h3>{_text(name)}</h3><p>{_text(schema.get('description', ''))}</p>"
         f"<div class='wide'><table>{rows}</table></div></section>"
     )
+
+
+def _row(key: str, schema: Mapping[str, Any], needed: bool) -> str:
+    kind = _kind(schema) + ("" if needed else ", optional")
+    about = _text(schema.get("description", ""))
+    return f"<tr><th scope='row'><code>{_text(key)}</code></th><td>{kind}</td><td>{about}</td></tr>"
 
 
 def _kind(schema: Mapping[str, Any]) -> str:

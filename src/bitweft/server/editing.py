@@ -1,4 +1,4 @@
-"""What the editing page asks for: all pairs with their suggestions, and to save, compare, learn, take home."""
+"""What the editing page asks for: pairs with suggestions, and to save, compare, learn and export."""
 
 from __future__ import annotations
 
