@@ -52,7 +52,7 @@ def test_what_is_saved_is_on_disk_before_the_answer(address: str, gold: Path) ->
     assert next(read_gold(gold, text=PAIRS)) == GoldAlignment.of([(0, 0)])
     assert save(address, version=first["version"], sure=[[5, 5]], unlinked={"source": [0]}).status == 200
     kept = GoldStore(gold, PAIRS)[0]
-    assert kept is not None and kept.gold.sure == {(5, 5)} and kept.unlinked == ({0}, frozenset())
+    assert kept is not None and kept.gold.sure == {(5, 5)} and kept.unlinked == (frozenset({0}), frozenset())
 
 
 def test_two_pages_never_mix(address: str) -> None:
