@@ -3,10 +3,10 @@
     python benchmarks/correcting.py --model roen.weft      a model trained on the text
     python benchmarks/correcting.py                        trains one first
 
-The annotator corrects sentences of dev in the order that `bitweft edit` asks for (the least certain first, no
-two alike), or in a random one. After 5, 10, 20 … sentences the model is tuned on them, from what it was before
-any, and aligns test. Clicks are those that make the suggested links of a test sentence its gold links in the
-editor: one for a link to add or to turn into possible, two for one to take away. Writes correcting.json and
+The annotator corrects sentences of dev in the order of `bitweft edit` (least certain first, no two alike), or in a
+random one. After 5, 10, 20 … sentences the model is tuned on them, from what it was before any,
+and aligns test. Clicks are those that make the suggested links of a test sentence its gold links in the editor:
+one to add a link or to turn it into a possible one, two to take it away. Writes correcting.json and
 correcting.md; with --docs also the table of docs/performance.md.
 """
 

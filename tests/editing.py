@@ -14,6 +14,7 @@ from bitweft.edit import GoldStore, Judgment
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.evaluate import evaluate
 from bitweft.recipes.base import Decoding, Inference, Offer, Tuning
+from bitweft.server.app import LOOPBACK
 from bitweft.server.edit_app import edit_application
 from bitweft.server.editing import Names, Session
 from bitweft.server.limits import Limits
@@ -69,6 +70,7 @@ def edited(
     suggested: Sequence[Inference] = SUGGESTED,
     annotators: Mapping[str, Sequence[Judgment | None]] | None = None,
     teach: bool = False,
+    hosts: frozenset[str] = LOOPBACK,
     **more: Any,
 ) -> Iterator[str]:
     """Serve a session that writes to `path`, and give its address."""
@@ -76,5 +78,5 @@ def edited(
     given = cast("type[Aligner]", Pupil)().infer(pairs) if teach else list(suggested)
     names = Names("Houses", "gold", "anna")
     session = Session(GoldStore(path, pairs), names, given, annotators or {}, load, **more)
-    with running_app(edit_application(session, Limits())) as address:
+    with running_app(edit_application(session, Limits(), hosts=hosts)) as address:
         yield address

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,14 @@ from typing import Any
 import pytest
 
 from bitweft import Aligner
+from bitweft.cli import main
 from bitweft.edit import GoldStore, Judgment
 from bitweft.edit.judgment import UNTOUCHED
 from bitweft.edit.learn import learn
 from bitweft.errors import UsageError
 from bitweft.links.alignment import GoldAlignment
 from bitweft.links.formats.registry import read_gold
+from bitweft.server.run import editing_hosts
 from editing import PAIRS, Pupil, edited
 from serving import JSON, Reply, ask, running
 
@@ -179,3 +183,70 @@ def test_disagreements_are_told(gold: Path) -> None:
     assert state["disputed"] == {"0": [[1, 2, "sure", "possible"]]}
     (found,) = state["agreement"]
     assert found["names"] == ["anna", "ben"] and found["f1"] == 1 and found["sentences"] == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "asked", "let_in"),
+    [
+        ("127.0.0.1", "127.0.0.1:1", True),
+        ("127.0.0.1", "192.168.0.7", False),
+        ("127.0.0.1", "evil.example", False),
+        ("127.0.0.1", "gold.example", True),  # by --name
+        ("0.0.0.0", "192.168.0.7:8765", True),
+        ("0.0.0.0", "[fe80::1]:80", True),
+        ("0.0.0.0", "gold.example", True),
+        ("0.0.0.0", "evil.example", False),
+        ("0.0.0.0", "192.168.0.7.evil.example", False),
+    ],
+)
+def test_files_are_changed_only_under_names_of_this_machine(
+    gold: Path, host: str, asked: str, let_in: bool
+) -> None:
+    with edited(gold, hosts=editing_hosts(host, ["Gold.example"])) as address:
+        reply = ask(address, "/health", headers={"Host": asked})
+        assert reply.status == (200 if let_in else 421)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_the_verb_loses_nothing_when_it_is_killed(tmp_path: Path) -> None:
+    texts = [("en", "the house\nyes\n"), ("fr", "la maison\noui\n"), ("links", "0-0 1-1\n0-0\n")]
+    for name, text in texts:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    files = [str(tmp_path / name) for name, _ in texts]
+    command = [sys.executable, "-m", "bitweft", "view", *files, "--edit", "-o", str(tmp_path / "gold.jsonl")]
+    with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        address = process.stderr.readline().split()[3]
+        assert save(address, sure=[[1, 1]], done=True).status == 200
+        process.kill()
+    with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        address = process.stderr.readline().split()[3]
+        (record,) = ask(address, "/edit/state").json["records"].values()
+        assert record["sure"] == [[1, 1]] and record["done"]
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["view", "en", "fr", "links", "--edit"], 2, "give -o GOLD"),
+        (["edit", "en", "fr", "-o", "gold"], 2, "no links"),
+        (["edit", "en", "fr", "links", "-o", "gold", "--export", "out"], 2, "nothing to export"),
+        (["edit", "en", "fr", "--annotators", "nobody.jsonl", "-o", "gold"], 1, "nobody.jsonl: no such file"),
+    ],
+)
+def test_the_verb_says_what_is_wrong(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    code: int,
+    message: str,
+) -> None:
+    for name, text in (("en", "the house\n"), ("fr", "la maison\n"), ("links", "0-0 1-1\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments + (["--port", "0"] if "--annotators" in arguments else [])) == code
+    assert message in capsys.readouterr().err

@@ -53,6 +53,9 @@ def add_editing(parser: argparse.ArgumentParser) -> None:
         "--host", default="127.0.0.1", help="the address to listen on (default: this machine)"
     )
     parser.add_argument(
+        "--name", nargs="+", default=(), metavar="HOST", help="names by which other machines call this one"
+    )
+    parser.add_argument(
         "--port", type=int, default=PORT, help=f"the port (default: {PORT}); 0 is any that is free"
     )
 
@@ -88,7 +91,8 @@ def edit(args: argparse.Namespace) -> None:
         tuned=args.tuned,
         host=args.host,
         port=args.port,
-        ready=_announce,
+        names=args.name,
+        ready=lambda address: _announce(address, args.host),
     )
 
 
@@ -123,6 +127,10 @@ def _export(args: argparse.Namespace, pairs: Sequence[SentencePair]) -> None:
     sys.stderr.write(f"bitweft: {args.export}: {len(done):,} of {len(pairs):,} pairs are done\n")
 
 
-def _announce(address: str) -> None:
+def _announce(address: str, host: str) -> None:
+    from bitweft.server.run import is_loopback
+
+    if not is_loopback(host):
+        sys.stderr.write(f"bitweft: warning: {host} lets other machines in, and anyone there may edit GOLD\n")
     sys.stderr.write(f"bitweft: edit at {address} (Ctrl+C stops)\n")
     sys.stderr.flush()

@@ -51,6 +51,7 @@ def serve_editing(
     tuned: str | os.PathLike[str] | None = None,
     host: str = "127.0.0.1",
     port: int = PORT,
+    names: Sequence[str] = (),
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve a page on which the links of a text are corrected, until SIGINT or SIGTERM.
@@ -67,6 +68,7 @@ def serve_editing(
         tuned: where a model is kept that has learned.
         host: the address to listen on.
         port: the port; 0 is any that is free.
+        names: further names of this machine under which it answers.
         ready: is told the address once it answers.
 
     Raises:
@@ -85,5 +87,6 @@ def serve_editing(
         tuned=tuned,
         host=host,
         port=port,
+        names=names,
         ready=ready,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from collections.abc import Mapping, Sequence
 
@@ -23,6 +24,7 @@ from bitweft.server.schema import openapi
 from bitweft.server.service import Service
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+ADDRESSES = "any address"  # among the hosts: those that are given by their number
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})  # they change nothing
 PATIENCE = 16  # times the biggest body is read, and dropped: who is cut off while sending sees no answer
 HEADERS = {
@@ -123,6 +125,11 @@ class _Guard:
         self.app = app
         self.hosts = hosts
 
+    def _is_own(self, name: str) -> bool:
+        if self.hosts is None or name in self.hosts:
+            return True
+        return ADDRESSES in self.hosts and is_address(name)
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -132,11 +139,20 @@ class _Guard:
             await send(message)
 
         app = self.app
-        if self.hosts is not None and _host(scope) not in self.hosts:
+        if not self._is_own(_host(scope)):
             app = problem_answer(Problem(421, "this server answers only to the names of this machine itself"))
         elif scope["type"] == "http" and scope["method"] not in SAFE and _is_foreign(scope):
             app = problem_answer(Problem(403, "pages of other sites may not send requests to this server"))
         await app(scope, receive, send_guarded)
+
+
+def is_address(name: str) -> bool:
+    """Tell whether a host is given by its number: no name that leads here (DNS rebinding) is."""
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _is_foreign(scope: Scope) -> bool:

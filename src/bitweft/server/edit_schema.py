@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 import bitweft
+from bitweft.server.editing import EXPORTS
 from bitweft.server.schema import Asked, ProblemAnswer, content, problem_response
 
 LONGEST_COMMENT = 10_000
@@ -62,9 +63,15 @@ def edit_openapi(can_learn: bool) -> dict[str, Any]:
         "/edit/changes": ("changes", "Give what has changed since the revision `since`"),
         "/edit/export/{dialect}": ("export", "Give the gold links of what is done, in a format of links"),
     }
+    parameters: dict[str, list[dict[str, Any]]] = {
+        "state": [],
+        "changes": [{"name": "since", "in": "query", "schema": {"type": "integer", "minimum": 0}}],
+        "export": [{"name": "dialect", "in": "path", "required": True, "schema": {"enum": list(EXPORTS)}}],
+    }
+    answer = {"200": {"description": "the answer"}}
     paths: dict[str, Any] = {
         path: {
-            "get": {"operationId": name, "summary": what, "responses": {"200": {"description": "the answer"}}}
+            "get": {"operationId": name, "summary": what, "parameters": parameters[name], "responses": answer}
         }
         for path, (name, what) in gets.items()
     }

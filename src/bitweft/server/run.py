@@ -22,7 +22,7 @@ from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.recipes.base import Inference
 from bitweft.server import problems
-from bitweft.server.app import LOOPBACK, application
+from bitweft.server.app import ADDRESSES, LOOPBACK, application
 from bitweft.server.edit_app import edit_application
 from bitweft.server.editing import Names, Session, most_say, suggest
 from bitweft.server.limits import Limits
@@ -170,6 +170,7 @@ def run_editing(
     tuned: str | os.PathLike[str] | None,
     host: str,
     port: int,
+    names: Sequence[str],
     ready: Callable[[str], None],
 ) -> None:
     """Serve the page for editing until a signal says to stop."""
@@ -184,9 +185,11 @@ def run_editing(
             suggested = [Inference(each) for each in links]
         else:
             suggested = most_say(files, len(pairs))
-        names = Names(title, f"gold {Path(gold).name}", by)
-        session = Session(store, names, suggested, files, load, tuned)
-        _serve(edit_application(session, limits, hosts=hosts_of(host)), listener, host, limits, ready)
+        titles = Names(title, f"gold {Path(gold).name}", by)
+        session = Session(store, titles, suggested, files, load, tuned)
+        _serve(
+            edit_application(session, limits, hosts=editing_hosts(host, names)), listener, host, limits, ready
+        )
 
 
 def _judged(path: str | os.PathLike[str], pairs: Sequence[SentencePair]) -> list[Judgment | None]:
@@ -199,6 +202,15 @@ def _judged(path: str | os.PathLike[str], pairs: Sequence[SentencePair]) -> list
 def hosts_of(host: str) -> frozenset[str] | None:
     """Give the names to answer to when listening on an address; None, any, where others are let in."""
     return LOOPBACK | {host.lower()} if is_loopback(host) else None
+
+
+def editing_hosts(host: str, names: Sequence[str]) -> frozenset[str]:
+    """Give the names to answer to while files can be changed: never just any.
+
+    Where other machines are let in, they come by this machine's number, its own name, or one that was given.
+    """
+    own = LOOPBACK | {host.lower(), *(name.lower() for name in names)}
+    return own if is_loopback(host) else own | {ADDRESSES, socket.gethostname().lower()}
 
 
 def _serve(

@@ -177,14 +177,17 @@ bitweft.EditPage = class extends bitweft.Page {
   }
 
   marks(pair) {
-    const record = this.records.get(this.state.k);
-    if (!record) return super.marks(pair);
-    const marks = [...record.links].map(([key, kind]) => {
+    const marks = this.records.get(this.state.k) ? this.said() : super.marks(pair);
+    const made = new Set(marks.map(({ s, t }) => `${s}-${t}`));
+    const disputed = (this.disputed[this.state.k] ?? []).filter(([s, t]) => !made.has(`${s}-${t}`));
+    return marks.concat(disputed.map(([s, t]) => ({ s, t, kind: "open", note: ", disputed" })));
+  }
+
+  said() {
+    return [...this.record().links].map(([key, kind]) => {
       const [s, t] = key.split("-").map(Number);
       return { s, t, p: 1, kind };
     });
-    const disputed = (this.disputed[this.state.k] ?? []).filter(([s, t]) => !record.links.has(`${s}-${t}`));
-    return marks.concat(disputed.map(([s, t]) => ({ s, t, kind: "open" })));
   }
 
   // Every stroke of the hand draws anew: what was said on purpose, the board, the panels.
@@ -209,7 +212,8 @@ bitweft.EditPage = class extends bitweft.Page {
     if (!this.stage.pair) return;
     bitweft.fillSettle(this.at("settle"), {
       pair: this.stage.pair, names: this.edit.annotators, disputed: this.disputed[this.state.k] ?? [], agreement: this.agreement,
-      kindAt: (s, t) => this.kindAt(s, t), set: (changes) => this.say(bitweft.Record.linked(this.record(), changes)),
+      kindAt: (s, t) => (this.records.get(this.state.k) ? this.kindAt(s, t) : null), // nothing is settled yet
+      set: (changes) => this.say(bitweft.Record.linked(this.record(), changes)),
       light: (seed) => this.stage.light(seed),
     });
   }

@@ -56,7 +56,7 @@ bitweft.partners = (pair, marks, side) => {
   const says = { wrong: ", wrong", missed: ", missed", open: ", possible but not linked", "only-a": ", only A", "only-b": ", only B" };
   return marks.map((mark) => ({
     word: pair[other].words[mark[there]],
-    note: (mark.p !== undefined && pair.scored ? ` ${bitweft.percent(mark.p)}` : "") + (says[mark.kind] || ""),
+    note: (mark.p !== undefined && pair.scored ? ` ${bitweft.percent(mark.p)}` : "") + (mark.note ?? says[mark.kind] ?? ""),
   }));
 };
 
