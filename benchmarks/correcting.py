@@ -3,11 +3,12 @@
     python benchmarks/correcting.py --model roen.weft      a model trained on the text
     python benchmarks/correcting.py                        trains one first
 
-The annotator corrects sentences of dev in the order of `bitweft edit` (least certain first, no two alike), or in a
-random one. After 5, 10, 20 … sentences the model is tuned on them, from what it was before any,
-and aligns test. Clicks are those that make the suggested links of a test sentence its gold links in the editor:
-one to add a link or to turn it into a possible one, two to take it away. Writes correcting.json and
-correcting.md; with --docs also the table of docs/performance.md.
+The annotator corrects sentences of dev in the order of `bitweft edit` (least certain first, no two alike),
+or in a random one. After 5, 10, 20 … sentences the model is tuned on them, from what it was before any, and
+aligns test; where that is too little for the recipe to learn from, it stays as it was. Clicks are those that
+make the suggested links of a test sentence its gold links in the editor: one to add a link or to turn it into
+a possible one, two to take it away. Writes correcting.json and correcting.md; with --docs also the table of
+docs/performance.md.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 
 from bitweft import Aligner
 from bitweft.edit import teaching_order, uncertainty
+from bitweft.errors import UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.evaluate import evaluate
 from bitweft.recipes.base import Decoding, Offer
@@ -84,8 +86,11 @@ def play(
 
 
 def _tuned(model: Aligner, dev: Part, chosen: Sequence[int], test: Part) -> dict[str, Any]:
-    tuning = model.tune([dev[0][k] for k in chosen], [dev[1][k] for k in chosen])
-    return {**_measured(model, test), "chosen": tuning.chosen}
+    try:
+        said = model.tune([dev[0][k] for k in chosen], [dev[1][k] for k in chosen]).chosen
+    except UsageError as error:  # too little to learn from
+        said = f"nothing: {error}"
+    return {**_measured(model, test), "chosen": said}
 
 
 def _measured(model: Aligner, test: Part) -> dict[str, Any]:

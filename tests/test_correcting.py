@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import correcting
+from bitweft.edit.learn import learn
 from bitweft.errors import UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment
 from editing import PAIRS, Pupil
@@ -45,6 +46,23 @@ def test_corrections_of_an_annotator_teach() -> None:
     assert len(rows["random", 2]) == 2 and len(rows["random", 4]) == 1
     lines = correcting.markdown(found).splitlines()
     assert lines[2] == "| 0 | 66.67 | 66.67 | 6.0 | 6.0 |" and lines[-1] == "| 4 | 0.00 | 0.00 | 0.0 | 0.0 |"
+
+
+def test_too_little_to_learn_from_is_no_end() -> None:
+    class Slow(Pupil):
+        def tune(self, pairs: Any, gold: Any) -> Any:
+            if len(pairs) < 2:
+                raise UsageError("2 sentences or more, got 1")
+            return super().tune(pairs, gold)
+
+    load: Any = Slow
+    found = correcting.play(load, (PAIRS, GOLD), (PAIRS[3:], GOLD[3:]), steps=(1,), seeds=1)
+    (first,) = (
+        row["runs"][0] for row in found["rows"] if row["order"] == "certainty" and row["sentences"] == 1
+    )
+    assert first["chosen"] == "nothing: 2 sentences or more, got 1" and first["clicks"] == 6
+    with pytest.raises(UsageError, match="2 sentences are too few to learn from some"):
+        learn(load, PAIRS[:2], GOLD[:2])
 
 
 def test_a_recipe_that_cannot_be_tuned_is_named() -> None:

@@ -39,7 +39,7 @@ def learn(
     `load` gives the kept model, a new one at every call: what is judged never saw the sentence.
 
     Raises:
-        UsageError: the recipe has nothing to tune, or there are fewer than two pairs.
+        UsageError: the recipe has nothing to tune, or too little to learn from.
     """
     if len(pairs) < LEAST:
         raise UsageError(f"learning takes {LEAST} sentences that are done, or more; there are {len(pairs)}")
@@ -51,7 +51,13 @@ def learn(
         held = range(fold, len(pairs), min(folds, len(pairs)))
         others = [k for k in range(len(pairs)) if k not in held]
         model = load()
-        model.tune([pairs[k] for k in others], [gold[k] for k in others])
+        try:
+            model.tune([pairs[k] for k in others], [gold[k] for k in others])
+        except UsageError as error:
+            message = (
+                f"{len(pairs)} sentences are too few to learn from some and judge by the others: {error}"
+            )
+            raise UsageError(message) from error
         unseen.update(zip(held, _links(model, [pairs[k] for k in held]), strict=True))
     after = evaluate([unseen[k] for k in range(len(pairs))], gold)
     tuning = kept.tune(list(pairs), gold)
