@@ -177,7 +177,9 @@ def run_editing(
     limits = Limits()
     with listen(host, port) as listener:
         store = GoldStore(gold, pairs)
-        files = {Path(each).stem: _judged(each, pairs) for each in annotators}
+        stems = [Path(each).stem for each in annotators]
+        called = stems if len(set(stems)) == len(stems) else [os.fspath(each) for each in annotators]
+        files = {name: _judged(each, pairs) for name, each in zip(called, annotators, strict=True)}
         load = None if model is None else partial(Aligner.load, model)
         if load is not None:
             suggested = suggest(load(), pairs)
