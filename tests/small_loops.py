@@ -83,7 +83,7 @@ def some_counts(random: Random, *, words: int = 12, unseen: int = 0, strength: f
 
 
 def plain_words(scores: npt.NDArray[np.float64], nulls: Any, classes: Any) -> tuple[Words, Words]:
-    """Make one pair of distinct words with these (target, source) scores; and these nulls and classes."""
+    """Make one pair of distinct words with these (target, source) scores; the rest is by side."""
     n_target, n_source = scores.shape
     vectors = (np.eye(n_source, dtype=np.float32), scores.astype(np.float32))
     none = np.empty((0, n_source), np.float32)

@@ -125,9 +125,16 @@ def test_on_a_full_disk_there_is_one_line(
     assert len(lines) == 1 and "No space left on device" in lines[0]
 
 
-def test_another_numba_without_its_cache_still_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("missing", ["FunctionCache", "_source_stamp"])
+def test_another_numba_without_its_cache_still_compiles(
+    missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines: list[str] = []
-    monkeypatch.delattr(caching, "FunctionCache")
+    if missing == "FunctionCache":
+        monkeypatch.delattr(caching, missing)
+    else:
+        monkeypatch.setattr(caching, "IndexDataCacheFile", lambda **_: object())
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(compiling, "notice", lines.append)
     monkeypatch.setattr(compiling, "_said", [])
     function = compiled(entry=True)(double)

@@ -371,7 +371,7 @@ def test_long_sentences_take_bounded_memory(words: int, megabytes: int) -> None:
         [sys.executable, "-c", LONG.format(words=words)],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
         check=False,
     )
     assert run.returncode == 0, run.stderr

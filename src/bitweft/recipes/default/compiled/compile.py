@@ -12,13 +12,12 @@ import hashlib
 import inspect
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from numba import njit
-from numba.core import caching
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -40,7 +39,7 @@ def compiled(*, entry: bool = False) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         dispatcher: Any = njit(**options)(function)
-        if isinstance(getattr(dispatcher, "_cache", None), caching.NullCache):
+        if hasattr(dispatcher, "_cache"):
             dispatcher._cache = Kept(function)
         return dispatcher  # type: ignore[no-any-return]
 
@@ -86,15 +85,25 @@ def source_stamp(folder: Path) -> str:
     return total.hexdigest()
 
 
-class _SealedFile(caching.IndexDataCacheFile):
-    """Keep compiled code with a digest of it and of what it was compiled from."""
+class _Sealed:
+    """Write compiled code with a digest of it and of what it was compiled from; refuse what has another.
+
+    numba writes its index before the code: a stop in between would leave one that names older code.
+    """
+
+    def __init__(self, file: Any, stamp: str) -> None:
+        if not hasattr(file, "_source_stamp"):
+            raise AttributeError("numba marks the source of its cache in another way")
+        file._source_stamp = stamp
+        self.file = file
+        self._stamp = stamp
 
     def save(self, key: Any, data: Any) -> None:
-        payload = self._dump(data)  # type: ignore[no-untyped-call]
-        super().save(key, (self._digest(key, payload), payload))  # type: ignore[no-untyped-call]
+        payload = self.file._dump(data)
+        self.file.save(key, (self._digest(key, payload), payload))
 
     def load(self, key: Any) -> Any:
-        sealed = super().load(key)  # type: ignore[no-untyped-call]
+        sealed = self.file.load(key)
         if sealed is None:
             return None
         digest, payload = sealed
@@ -102,11 +111,14 @@ class _SealedFile(caching.IndexDataCacheFile):
             raise pickle.UnpicklingError("the compiled code is damaged, or of an earlier version")
         return pickle.loads(payload)
 
+    def flush(self) -> None:
+        self.file.flush()
+
     def _digest(self, key: Any, payload: bytes) -> str:
-        return hashlib.sha256(f"{self._source_stamp} {key}\n".encode() + payload).hexdigest()
+        return hashlib.sha256(f"{self._stamp} {key}\n".encode() + payload).hexdigest()
 
 
-class Kept(caching._Cache):
+class Kept:
     """Keep the compiled forms of one function on disk, where that is possible.
 
     The place is looked for when the function is first compiled, so that importing writes nothing.
@@ -124,13 +136,12 @@ class Kept(caching._Cache):
         if not self._opened:
             self._opened = True
             try:
-                on_disk: Any = caching.FunctionCache(self._function)  # type: ignore[no-untyped-call]
-                file = on_disk._cache_file
-                base = file._index_name.removesuffix(".nbi")
-                sealed = _SealedFile(file._cache_path, base, self._stamp)  # type: ignore[no-untyped-call]
-                on_disk._cache_file = sealed
+                from numba.core.caching import FunctionCache
+
+                on_disk: Any = FunctionCache(self._function)  # type: ignore[no-untyped-call]
+                on_disk._cache_file = _Sealed(on_disk._cache_file, self._stamp)
                 self._on_disk = on_disk
-            except AttributeError:
+            except (ImportError, AttributeError):
                 _say_not_kept("this version of numba has another cache than bitweft knows")
             except RuntimeError:  # numba's "no locator available"
                 _say_not_kept(_advice("no directory for it can be written to"))
@@ -142,7 +153,7 @@ class Kept(caching._Cache):
         """Tell whether compiled code of this source is kept."""
         on_disk = self._open()
         try:
-            return on_disk is not None and bool(on_disk._cache_file._load_index())
+            return on_disk is not None and bool(on_disk._cache_file.file._load_index())
         except Exception:  # damaged: anything may go wrong
             return False
 
@@ -172,7 +183,7 @@ class Kept(caching._Cache):
                 on_disk.flush()
 
     @contextlib.contextmanager
-    def _giving_up(self) -> Any:
+    def _giving_up(self) -> Iterator[None]:
         """Go on without a cache where writing it fails."""
         try:
             yield
