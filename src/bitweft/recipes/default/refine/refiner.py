@@ -1,7 +1,7 @@
-"""The refiner that is shipped with the package: trees for three styles of links, and all styles between.
+"""The refiner that is shipped with the package: trees that know three styles of links.
 
-A style is a number from 0, links of single words, to 1, links of whole phrases. Between two of the three
-styles that were learned, the log odds are the mean of both, weighted.
+A style is a number from 0, links of single words, to 1, links of whole phrases; the trees see it beside the
+numbers of a cell. Between two of the styles that were learned, the log odds are the mean of both, weighted.
 """
 
 from __future__ import annotations
@@ -15,53 +15,52 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from bitweft.errors import UsageError
-from bitweft.recipes.default.kernels import Doubles, Floats
-from bitweft.recipes.default.refine.features import WIDTH
-from bitweft.recipes.default.refine.trees import Trees, margins
+from bitweft.recipes.default.compiled.refine import STYLE
+from bitweft.recipes.default.compiled.trees import Trees, margins
+from bitweft.recipes.default.compiled.types import Doubles, Floats
 from bitweft.storage.model_directory import Arrays
 
 STYLES = {"words": 0.0, "default": 0.5, "phrases": 1.0}
-THRESHOLD = 0.5  # of the probability of a link
 FILE = Path(__file__).parent / "refiner.safetensors"
-STEEPEST = 100.0  # of a leaf's log odds: learning stays far below
+STEEPEST = 100.0  # of an answer's log odds: learning stays far below
+DEEPEST = 10  # questions of a tree
 
 
-class Mixed(NamedTuple):
-    """Hold the trees of the two styles next to one, and the share of each."""
+class Between(NamedTuple):
+    """Hold the two learned styles next to one, and the share of each."""
 
-    trees: tuple[Trees, Trees]
+    styles: tuple[float, float]
     shares: tuple[float, float]
 
-    def margins(self, numbers: Floats) -> Doubles:
-        """Return the log odds of each row of numbers."""
-        odds = np.zeros(len(numbers))
-        for trees, share in zip(self.trees, self.shares, strict=True):
-            if share:
-                odds += share * margins(trees, numbers)
-        return odds
+
+def between(style: float) -> Between:
+    """Find the learned styles next to a style."""
+    if not 0 <= style <= 1:
+        raise UsageError(f"style must be between 0 (words) and 1 (phrases), got {style:g}")
+    learned = list(STYLES.values())
+    first = min(int(style * (len(learned) - 1)), len(learned) - 2)
+    share = (style - learned[first]) / (learned[first + 1] - learned[first])
+    return Between((learned[first], learned[first + 1]), (1.0 - share, share))
 
 
 @dataclass(frozen=True)
 class Refiner:
-    """Hold the trees of each style that was learned, in the order of STYLES."""
+    """Hold the trees."""
 
-    trees: tuple[Trees, ...]
+    trees: Trees
 
-    def at(self, style: float) -> Mixed:
-        """Return what gives the log odds of links in this style."""
-        if not 0 <= style <= 1:
-            raise UsageError(f"style must be between 0 (words) and 1 (phrases), got {style:g}")
-        place = style * (len(self.trees) - 1)
-        first = min(int(place), len(self.trees) - 2)
-        share = place - first
-        return Mixed((self.trees[first], self.trees[first + 1]), (1.0 - share, share))
+    def margins(self, numbers: Floats, style: float) -> Doubles:
+        """Return the log odds of cells in a style; `numbers` has a row for each cell."""
+        odds = np.zeros(len(numbers))
+        for learned, share in zip(*between(style), strict=True):
+            if share:
+                column = np.full((len(numbers), 1), learned, np.float32)
+                odds += share * margins(self.trees, np.hstack([numbers, column]))
+        return odds
 
     def save(self, path: Path) -> None:
         """Write the refiner as a file."""
-        arrays: dict[str, Any] = {}
-        for name, trees in zip(STYLES, self.trees, strict=True):
-            arrays |= tree_arrays(name, trees)
-        save_file(arrays, path)
+        save_file(tree_arrays("refiner", self.trees), path)
 
 
 @cache
@@ -72,8 +71,7 @@ def shipped() -> Refiner:
 
 def load_refiner(path: Path) -> Refiner:
     """Read a refiner that `save` wrote."""
-    arrays = Arrays(path)
-    return Refiner(tuple(read_trees(arrays, name, WIDTH) for name in STYLES))
+    return Refiner(read_trees(Arrays(path), "refiner", STYLE + 1))
 
 
 def parse_style(text: str) -> float:
@@ -85,8 +83,7 @@ def parse_style(text: str) -> float:
     except ValueError:
         style = -1.0
     if not 0 <= style <= 1:
-        names = ", ".join(STYLES)
-        raise UsageError(f"links must be one of {names}, or a number from 0 to 1, got {text!r}")
+        raise UsageError(f"links must be {', '.join(STYLES)} or a number from 0 to 1, got {text!r}")
     return style
 
 
@@ -96,13 +93,11 @@ def tree_arrays(name: str, trees: Trees) -> dict[str, Any]:
 
 
 def read_trees(arrays: Arrays, name: str, width: int) -> Trees:
-    """Take trees out of arrays; every way through a tree must end at a leaf: compiled code looks at no bounds."""
-    features = arrays.take(f"{name}.features", np.int32, (None,), low=0, high=width - 1)
-    nodes = len(features)
-    values = arrays.take(f"{name}.values", np.float32, (None,), low=-STEEPEST, high=STEEPEST)
-    bounds = arrays.take(f"{name}.bounds", np.float32, (nodes,))
-    roots = arrays.take(f"{name}.roots", np.int32, (None,), low=-len(values), high=nodes - 1)
-    children = arrays.take(f"{name}.children", np.int32, (nodes, 2), low=-len(values), high=nodes - 1)
-    if ((children >= 0) & (children <= np.arange(nodes)[:, None])).any():
-        raise arrays.fault(f"{name}.children", "do not stand after their parents")
-    return Trees(roots, features, bounds, children, values)
+    """Take trees that ask for so many numbers out of arrays; compiled code looks at no bounds."""
+    features = arrays.take(f"{name}.features", np.int32, (None, None), low=0, high=width - 1)
+    count, depth = features.shape
+    if depth > DEEPEST:
+        raise arrays.fault(f"{name}.features", f"asks {depth} questions, more than {DEEPEST}")
+    bounds = arrays.take(f"{name}.bounds", np.float32, (count, depth))
+    values = arrays.take(f"{name}.values", np.float32, (count, 2**depth), low=-STEEPEST, high=STEEPEST)
+    return Trees(features, bounds, values)

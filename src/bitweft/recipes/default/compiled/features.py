@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bitweft.recipes.default.kernels import Floats, Ints, inner, kernel
+from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.default.compiled.types import Floats, Ints
 
 MARGIN = 2  # cells of nothing around a pair's matrices, so that every cell has neighbours
 SEEN = 0.02  # a posterior of either direction that makes a cell worth a look
@@ -20,21 +21,64 @@ BESIDE = 0.3  # √(forward · backward) of a neighbour that does
 FAR = 6.0  # distances beyond are alike
 
 NAMES = (
-    "forward", "backward", "agreed", "least", "most",
-    "t_null", "s_null", "s_fertility", "t_fertility",
-    "s_rival", "t_rival", "s_backward_rival", "t_forward_rival",
-    "s_distance", "t_distance",
-    "left", "right", "up", "down", "left_up", "left_down", "right_up", "right_down",
-    "left2", "right2", "up2", "down2",
-    "left_forward", "right_forward", "up_forward", "down_forward",
-    "left_backward", "right_backward", "up_backward", "down_backward",
-    "s_common", "t_common", "s_free", "t_free",
-    "t_given_s", "s_given_t", "ratio",
-    "t_given_s_best", "s_given_t_best",
-    "left_null", "right_null", "up_null", "down_null",
-    "left_ratio", "right_ratio", "up_ratio", "down_ratio",
-    "diagonal", "lengths", "shortest", "signs",
-    "s_seen", "t_seen",
+    "forward",
+    "backward",
+    "agreed",
+    "least",
+    "most",
+    "t_null",
+    "s_null",
+    "s_fertility",
+    "t_fertility",
+    "s_rival",
+    "t_rival",
+    "s_backward_rival",
+    "t_forward_rival",
+    "s_distance",
+    "t_distance",
+    "left",
+    "right",
+    "up",
+    "down",
+    "left_up",
+    "left_down",
+    "right_up",
+    "right_down",
+    "left2",
+    "right2",
+    "up2",
+    "down2",
+    "left_forward",
+    "right_forward",
+    "up_forward",
+    "down_forward",
+    "left_backward",
+    "right_backward",
+    "up_backward",
+    "down_backward",
+    "s_common",
+    "t_common",
+    "s_free",
+    "t_free",
+    "t_given_s",
+    "s_given_t",
+    "ratio",
+    "t_given_s_best",
+    "s_given_t_best",
+    "left_null",
+    "right_null",
+    "up_null",
+    "down_null",
+    "left_ratio",
+    "right_ratio",
+    "up_ratio",
+    "down_ratio",
+    "diagonal",
+    "lengths",
+    "shortest",
+    "signs",
+    "s_seen",
+    "t_seen",
 )
 WIDTH = len(NAMES)
 
@@ -48,7 +92,7 @@ class Facts(NamedTuple):
     sign: Floats  # 1 if it has neither letter nor digit
 
 
-@inner
+@compiled()
 def padded(matrix: Floats) -> Floats:
     """Put a margin of zeros round a matrix."""
     n, m = matrix.shape
@@ -59,7 +103,7 @@ def padded(matrix: Floats) -> Floats:
     return out
 
 
-@inner
+@compiled()
 def agreed_of(forward: Floats, backward: Floats) -> Floats:
     """Return √(forward · backward), padded."""
     n, m = forward.shape
@@ -70,7 +114,7 @@ def agreed_of(forward: Floats, backward: Floats) -> Floats:
     return out
 
 
-@kernel
+@compiled()
 def candidates(forward: Floats, backward: Floats, agreed: Floats) -> tuple[Ints, Ints]:
     """List the cells worth a look: seen by a direction, or beside a strong one."""
     n, m = forward.shape
@@ -99,7 +143,7 @@ def candidates(forward: Floats, backward: Floats, agreed: Floats) -> tuple[Ints,
     return s_cells[:size], t_cells[:size]
 
 
-@inner
+@compiled()
 def _two_best(matrix: Floats, rows: bool) -> tuple[Floats, Floats, Ints, Ints]:
     """Return the best and second value of each row (or column) of a padded matrix, and where they are."""
     n, m = matrix.shape[0] - 2 * MARGIN, matrix.shape[1] - 2 * MARGIN
@@ -123,7 +167,7 @@ def _two_best(matrix: Floats, rows: bool) -> tuple[Floats, Floats, Ints, Ints]:
     return best, second, best_at, second_at
 
 
-@inner
+@compiled()
 def _sums(matrix: Floats, rows: bool) -> Floats:
     n, m = matrix.shape
     out = np.zeros(n if rows else m, np.float32)
@@ -133,19 +177,19 @@ def _sums(matrix: Floats, rows: bool) -> Floats:
     return out
 
 
-@inner
+@compiled()
 def _log(value: float) -> Any:
     return np.float32(math.log(value + 1e-6))
 
 
-@inner
+@compiled()
 def _distance(here: int, there: int) -> Any:
     if there < 0:
         return np.float32(FAR + 1)
     return np.float32(min(max(here - there, -FAR), FAR))
 
 
-@kernel
+@compiled()
 def features(
     forward: Floats,
     backward: Floats,
@@ -157,7 +201,7 @@ def features(
     t_facts: Facts,
     out: Floats,
 ) -> None:
-    """Fill out[n] with the numbers of cell n; `t_ratio` is log p(s, t) / p(s) p(t), padded."""
+    """Fill out[:, n] with the numbers of cell n; `t_ratio` is log p(s, t) / p(s) p(t), padded."""
     n, m = forward.shape
     pad_f, pad_b = padded(forward), padded(backward)
     s_best, s_second, s_at, s_at2 = _two_best(agreed, True)
@@ -180,7 +224,7 @@ def features(
     for at in range(len(s_cells)):
         s, t = s_cells[at], t_cells[at]
         a, b = s + MARGIN, t + MARGIN
-        x = out[at]
+        x = out[:, at]
         f, g = forward[s, t], backward[s, t]
         own = agreed[a, b]
         x[0], x[1], x[2], x[3], x[4] = f, g, own, min(f, g), max(f, g)
@@ -205,14 +249,33 @@ def features(
         x[39], x[40], x[41] = ratio + t_facts.common[t], ratio + s_facts.common[s], ratio
         x[42], x[43] = ratio - s_ratio_best[s], ratio - t_ratio_best[t]
         x[44], x[45], x[46], x[47] = t_null[t], t_null[t + 2], s_null[s], s_null[s + 2]
-        x[48], x[49], x[50], x[51] = t_ratio[a, b - 1], t_ratio[a, b + 1], t_ratio[a - 1, b], t_ratio[a + 1, b]
+        x[48], x[49] = t_ratio[a, b - 1], t_ratio[a, b + 1]
+        x[50], x[51] = t_ratio[a - 1, b], t_ratio[a + 1, b]
         x[52] = abs(np.float32(s + 0.5) / n - np.float32(t + 0.5) / m)
         x[53], x[54] = lengths, shortest
         x[55] = s_facts.sign[s] + 2 * t_facts.sign[t]
         x[56], x[57] = s_facts.seen[s], t_facts.seen[t]
 
 
-@kernel
-def prepared(forward: Floats, backward: Floats) -> Floats:
-    """Return √(forward · backward), padded."""
-    return agreed_of(forward, backward)
+_PARTNERS = (
+    ("forward", "backward"), ("t_null", "s_null"), ("s_fertility", "t_fertility"), ("s_rival", "t_rival"),
+    ("s_backward_rival", "t_forward_rival"), ("s_distance", "t_distance"), ("left", "up"), ("right", "down"),
+    ("left_down", "right_up"), ("left2", "up2"), ("right2", "down2"), ("left_forward", "up_backward"),
+    ("right_forward", "down_backward"), ("up_forward", "left_backward"), ("down_forward", "right_backward"),
+    ("s_common", "t_common"), ("s_free", "t_free"), ("t_given_s", "s_given_t"),
+    ("t_given_s_best", "s_given_t_best"), ("left_null", "up_null"), ("right_null", "down_null"),
+    ("left_ratio", "up_ratio"), ("right_ratio", "down_ratio"), ("s_seen", "t_seen"),
+)  # fmt: skip
+
+
+def turned(numbers: Floats) -> Floats:
+    """Return the numbers that the cells have in the pair turned round."""
+    places = {name: place for place, name in enumerate(NAMES)}
+    order = np.arange(WIDTH)
+    for first, second in _PARTNERS:
+        order[places[first]], order[places[second]] = places[second], places[first]
+    out = numbers[:, order]
+    out[:, places["lengths"]] *= -1
+    signs = out[:, places["signs"]]  # 1 the source's, 2 the target's, 3 both
+    out[:, places["signs"]] = np.where((signs == 1) | (signs == 2), 3 - signs, signs)
+    return out
