@@ -8,8 +8,9 @@ Gold links come from da-en, grc-en and en-cs alone, whose licences allow it; the
 figure of these three comes from a refiner that was trained without that language. Each sentence of gold is
 seen from one side or the other by chance, so that the refiner knows no direction.
 
-Styles. The trees see the style as a number. `phrases` learns the gold as it is; `words` learns the gold thinned to the best link of each word;
-`default` learns a mixture: how probable a link is if the guidelines are not known.
+Styles. The trees see the style as a number. `phrases` learns the gold as it is; `words` learns the gold
+thinned to the best link of each word; `default` learns a mixture: how probable a link is if the guidelines
+are not known.
 """
 
 from __future__ import annotations
