@@ -109,7 +109,7 @@ class DefaultRecipe(Recipe):
     """Train and apply the default aligner."""
 
     name = "default"
-    revision = 1
+    revision = 2
     offers = frozenset(
         {
             Offer.SCORES,
@@ -222,7 +222,7 @@ class DefaultRecipe(Recipe):
                 for side, (gone, old, own) in enumerate(zip(absent, self.nulls, nulls, strict=True))
             ]
         self.config = learning.config
-        self.tuned = self.tuned if continuing else None
+        self.tuned = None  # words have other numbers now, and numbers of cells another scale
         self.record = [*self.record, *learning.record] if continuing else learning.record
         self._set(spellings, [side.table for side in learning.sides], learning.vectors)
         self.prior = learning.prior._replace(chained=True)
