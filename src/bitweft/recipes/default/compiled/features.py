@@ -178,11 +178,6 @@ def _sums(matrix: Floats, rows: bool) -> Floats:
 
 
 @compiled()
-def _log(value: float) -> Any:
-    return np.float32(math.log(value + 1e-6))
-
-
-@compiled()
 def _distance(here: int, there: int) -> Any:
     if there < 0:
         return np.float32(FAR + 1)
@@ -221,6 +216,8 @@ def features(
     s_fertility, t_fertility = _sums(forward, True), _sums(backward, False)
     lengths = np.float32(math.log(n / m))
     shortest = np.float32(min(n, m))
+    s_common, s_seen, s_free, s_sign = s_facts
+    t_common, t_seen, t_free, t_sign = t_facts
     for at in range(len(s_cells)):
         s, t = s_cells[at], t_cells[at]
         a, b = s + MARGIN, t + MARGIN
@@ -243,18 +240,18 @@ def features(
         x[23], x[24], x[25], x[26] = agreed[a, b - 2], agreed[a, b + 2], agreed[a - 2, b], agreed[a + 2, b]
         x[27], x[28], x[29], x[30] = pad_f[a, b - 1], pad_f[a, b + 1], pad_f[a - 1, b], pad_f[a + 1, b]
         x[31], x[32], x[33], x[34] = pad_b[a, b - 1], pad_b[a, b + 1], pad_b[a - 1, b], pad_b[a + 1, b]
-        x[35], x[36] = s_facts.common[s], t_facts.common[t]
-        x[37], x[38] = s_facts.free[s], t_facts.free[t]
+        x[35], x[36] = s_common[s], t_common[t]
+        x[37], x[38] = s_free[s], t_free[t]
         ratio = t_ratio[a, b]
-        x[39], x[40], x[41] = ratio + t_facts.common[t], ratio + s_facts.common[s], ratio
+        x[39], x[40], x[41] = ratio + t_common[t], ratio + s_common[s], ratio
         x[42], x[43] = ratio - s_ratio_best[s], ratio - t_ratio_best[t]
         x[44], x[45], x[46], x[47] = t_null[t], t_null[t + 2], s_null[s], s_null[s + 2]
         x[48], x[49] = t_ratio[a, b - 1], t_ratio[a, b + 1]
         x[50], x[51] = t_ratio[a - 1, b], t_ratio[a + 1, b]
         x[52] = abs(np.float32(s + 0.5) / n - np.float32(t + 0.5) / m)
         x[53], x[54] = lengths, shortest
-        x[55] = s_facts.sign[s] + 2 * t_facts.sign[t]
-        x[56], x[57] = s_facts.seen[s], t_facts.seen[t]
+        x[55] = s_sign[s] + 2 * t_sign[t]
+        x[56], x[57] = s_seen[s], t_seen[t]
 
 
 _PARTNERS = (

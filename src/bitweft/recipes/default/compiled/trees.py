@@ -38,19 +38,19 @@ def add_margins(trees: Trees, numbers: Floats, share: float, out: Doubles) -> No
     features, bounds, values = trees
     if share == 0.0:
         return
-    cells = numbers.shape[1]
+    cells, answers = numbers.shape[1], values.shape[1]
     places = np.empty(cells, np.int32)
+    flat, flat_values = numbers.reshape(numbers.size), values.reshape(values.size)  # no view for each tree
     for tree in range(features.shape[0]):
-        places[:] = 0
+        for n in range(cells):
+            places[n] = 0
         for depth in range(features.shape[1]):
-            own = numbers[features[tree, depth]]
-            bound = bounds[tree, depth]
+            first, bound = np.int64(features[tree, depth]) * cells, bounds[tree, depth]
             bit = np.int32(1 << depth)
             for n in range(cells):
-                places[n] += bit if own[n] > bound else np.int32(0)
-        answers = values[tree]
+                places[n] += bit if flat[first + n] > bound else np.int32(0)
         for n in range(cells):
-            out[n] += share * answers[places[n]]
+            out[n] += share * flat_values[tree * answers + places[n]]
 
 
 @compiled(entry=True)
