@@ -28,12 +28,13 @@ import numpy as np
 
 from bitweft.aligner import Aligner
 from bitweft.links.formats.registry import read_gold
+from bitweft.recipes.base import STYLES
 from bitweft.recipes.default.compiled.features import NAMES, turned
 from bitweft.recipes.default.compiled.types import Floats
 from bitweft.recipes.default.posterior import uncalibrated
 from bitweft.recipes.default.recipe import DefaultRecipe
 from bitweft.recipes.default.refine.boost import Boosting, binned, boosted
-from bitweft.recipes.default.refine.refiner import FILE, STYLES, Refiner
+from bitweft.recipes.default.refine.refiner import FILE, Refiner
 from bitweft.recipes.default.refine.tune import Cells, Errors, aer, logit
 from bitweft.text.bitext import Bitext, SentencePair, tokenize
 from cells import say, table

@@ -10,11 +10,12 @@ from safetensors.numpy import load_file, save_file
 
 import small
 from bitweft import Aligner, Decoding, ModelError, UsageError
+from bitweft.recipes.base import STYLES, parse_style
 from bitweft.recipes.default.compiled.features import NAMES, WIDTH, turned
 from bitweft.recipes.default.compiled.refine import are_signs
 from bitweft.recipes.default.compiled.trees import Trees, margins, no_trees
 from bitweft.recipes.default.refine.boost import Boosting, binned, boosted
-from bitweft.recipes.default.refine.refiner import FILE, STYLES, between, load_refiner, parse_style, shipped
+from bitweft.recipes.default.refine.refiner import FILE, between, load_refiner, shipped
 
 PAIRS = [(pair.source.tokens, pair.target.tokens) for pair in small.sample()[0]][:40]
 

@@ -145,15 +145,11 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
 
 def decoding_of(args: argparse.Namespace) -> Decoding:
     """Turn the options into a decoding."""
-    from bitweft.recipes.base import COMPLETE, LONGEST, PRECISE, Decoding
+    from bitweft.recipes.base import COMPLETE, LONGEST, PRECISE, Decoding, parse_style
 
     threshold = PRECISE if args.precision else COMPLETE if args.recall else args.threshold
     longest = LONGEST if args.max_length is None else args.max_length
-    style = None
-    if args.links is not None:
-        from bitweft.recipes.default.refine.refiner import parse_style
-
-        style = parse_style(args.links)
+    style = None if args.links is None else parse_style(args.links)
     return Decoding(threshold, args.heuristic, args.direction, args.null, longest, style)
 
 

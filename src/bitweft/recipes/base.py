@@ -39,6 +39,7 @@ PRECISE = 0.75  # the threshold of --precision
 COMPLETE = 0.25  # the threshold of --recall
 LONGEST = 5_000  # words of a sentence: a pair with a longer one gets no links
 DIRECTIONS = ("forward", "backward")
+STYLES = {"words": 0.0, "default": 0.5, "phrases": 1.0}  # of links: single words, whole phrases
 NOT_LEARNED = "this aligner has not learned anything yet: call fit, or load a model"
 
 
@@ -272,3 +273,16 @@ def require(recipe: Recipe | type[Recipe], offer: Offer, asked: str) -> None:
     """
     if offer not in recipe.offers:
         raise UsageError(f"{asked} is not supported by the recipe {recipe.name!r}")
+
+
+def parse_style(text: str) -> float:
+    """Read a style: a name, or a number from 0 to 1."""
+    if text in STYLES:
+        return STYLES[text]
+    try:
+        style = float(text)
+    except ValueError:
+        style = -1.0
+    if not 0 <= style <= 1:
+        raise UsageError(f"links must be {', '.join(STYLES)} or a number from 0 to 1, got {text!r}")
+    return style

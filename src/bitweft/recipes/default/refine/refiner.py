@@ -15,12 +15,12 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from bitweft.errors import UsageError
+from bitweft.recipes.base import STYLES
 from bitweft.recipes.default.compiled.refine import STYLE
 from bitweft.recipes.default.compiled.trees import Trees, margins
 from bitweft.recipes.default.compiled.types import Doubles, Floats
 from bitweft.storage.model_directory import Arrays
 
-STYLES = {"words": 0.0, "default": 0.5, "phrases": 1.0}
 FILE = Path(__file__).parent / "refiner.safetensors"
 STEEPEST = 100.0  # of an answer's log odds: learning stays far below
 DEEPEST = 10  # questions of a tree
@@ -72,19 +72,6 @@ def shipped() -> Refiner:
 def load_refiner(path: Path) -> Refiner:
     """Read a refiner that `save` wrote."""
     return Refiner(read_trees(Arrays(path), "refiner", STYLE + 1))
-
-
-def parse_style(text: str) -> float:
-    """Read a style: a name, or a number from 0 to 1."""
-    if text in STYLES:
-        return STYLES[text]
-    try:
-        style = float(text)
-    except ValueError:
-        style = -1.0
-    if not 0 <= style <= 1:
-        raise UsageError(f"links must be {', '.join(STYLES)} or a number from 0 to 1, got {text!r}")
-    return style
 
 
 def tree_arrays(name: str, trees: Trees) -> dict[str, Any]:
