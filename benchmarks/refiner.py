@@ -37,8 +37,8 @@ from bitweft.recipes.default.refine.boost import Boosting, binned, boosted
 from bitweft.recipes.default.refine.refiner import FILE, Refiner
 from bitweft.recipes.default.refine.tune import Cells, Errors, aer, logit
 from bitweft.text.bitext import Bitext, SentencePair, tokenize
-from cells import say, table
 from corpora import DATA, Row, pairs_of, write_sample
+from reporting import say, table
 
 LEARNED = ("da-en", "grc-en", "en-cs")
 MEASURED = ("ro-en", "en-it:50k", "en-fr:20k")
