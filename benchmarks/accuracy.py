@@ -42,7 +42,7 @@ from reporting import (
     write_text,
 )
 
-ROWS = ("en-fr:2k", "en-fr:20k", "en-fr:100k", "en-fr", "ro-en", "en-cs")
+ROWS = ("en-fr:2k", "en-fr:20k", "en-fr:100k", "en-fr", "ro-en", "en-cs", "da-en", "grc-en", "en-it:50k")
 BINS = 10  # of the reliability table
 FIGURES = ("aer", "precision", "recall", "f1")
 

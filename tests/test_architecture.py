@@ -15,7 +15,7 @@ from bitweft.recipes.registry import recipe_names
 ROOT = Path(bitweft.__file__).parent
 # What is in the package, from the bottom to the top; those of one line do not import each other.
 LAYERS = (
-    ("errors", "progress"),
+    ("errors", "extras", "progress"),
     ("settings",),
     ("storage",),
     ("text",),

@@ -140,8 +140,7 @@ def test_notes_alone_break_nothing_unless_asked(write: Write, capsys: pytest.Cap
     write("s", "a\n\n"), write("t", "x\ny\n")
     assert main(["check", "s", "t"]) == 0
     assert (
-        "note    s: empty lines, which GIZA++ and fast_align pass over: 1 (at line 2)"
-        in capsys.readouterr().out
+        "note    s: empty lines, which GIZA++ and fast_align skip: 1 (at line 2)" in capsys.readouterr().out
     )
     assert main(["check", "s", "t", "--strict"]) == 1
 

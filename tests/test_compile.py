@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from numba.core import caching, config
 
+from bitweft import sample
 from bitweft.recipes.default.compiled import compile as compiling
 from bitweft.recipes.default.compiled.compile import compiled, is_compiled
 
@@ -157,3 +158,17 @@ def some_function(x: int) -> int:
 
 def other_function(x: int) -> int:
     return compiled(entry=True)(triple)(x)
+
+
+@pytest.mark.slow
+def test_the_run_that_compiles_learns_the_same_model_as_later_ones(tmp_path: Path) -> None:
+    text, _ = sample.bitext(sample.generate(400))
+    for side, name in enumerate(("en", "fr")):
+        (tmp_path / name).write_text("".join(f"{pair[side].text}\n" for pair in text), encoding="utf-8")
+    weights = []
+    for run in ("compiling", "loading"):
+        train = ["train", "en", "fr", "-o", run, "--threads", "1", "-q"]
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        subprocess.run([sys.executable, "-m", "bitweft", *train], cwd=tmp_path, env=environment, check=True)
+        weights.append((tmp_path / run / "weights.safetensors").read_bytes())
+    assert weights[0] == weights[1]

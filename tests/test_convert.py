@@ -146,7 +146,7 @@ def test_carried_links_keep_their_best_probability() -> None:
 
 def test_faulty_calls() -> None:
     pair = SentencePair(tokenize("a"), tokenize("b"))
-    with pytest.raises(UsageError, match="kept or dropped"):
+    with pytest.raises(UsageError, match="keep or drop"):
         list(convert([], possible="maybe"))
     with pytest.raises(UsageError, match="--source, --target"):
         list(remap([Entry(Alignment())], [pair]))

@@ -157,7 +157,7 @@ def test_a_difference_in_one_sentence_is_not_significant() -> None:
 def test_bootstrap_refuses_what_it_cannot_do() -> None:
     with pytest.raises(UsageError, match="2 and 1 sentences"):
         compare([RIGHT, RIGHT], [RIGHT])
-    with pytest.raises(UsageError, match="0 bootstrap samples"):
+    with pytest.raises(UsageError, match="samples must be 1 or greater"):
         confidence_intervals([RIGHT], samples=0)
     with pytest.raises(UsageError, match="no sentences"):
         confidence_intervals([])

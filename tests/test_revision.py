@@ -39,7 +39,7 @@ SMALL: dict[str, tuple[int, tuple[str, ...]]] = {
     "paper": (60, ("training.word_epochs=1", "training.epochs=1")),
 }
 KEPT: dict[tuple[str, int], Kept] = {
-    ("default", 1): Kept(
+    ("default", 2): Kept(
         (3.250098, -1.989694, -2.587884, 7.123234),
         {
             "lowercase": True,
@@ -55,7 +55,9 @@ KEPT: dict[tuple[str, int], Kept] = {
             "negatives": 1.0,
             "strength": 3.0,
             "longest": 400,
-            "threshold": 0.525,
+            "refined": True,
+            "links": 0.5,
+            "threshold": 0.5,
         },
     ),
     ("paper", 1): Kept(

@@ -242,6 +242,8 @@ class Aligner:
             require(self.recipe, Offer.THRESHOLD, "threshold")
         if decoding.null:
             require(self.recipe, Offer.NULL, "null")
+        if decoding.style is not None:
+            require(self.recipe, Offer.STYLE, "style")
         too_long = [max(map(len, pair)) > decoding.longest for pair in pairs]
         short = [pair for pair, left_out in zip(pairs, too_long, strict=True) if not left_out]
         found = iter(self.recipe.infer(short, decoding))

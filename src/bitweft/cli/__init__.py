@@ -17,6 +17,7 @@ from bitweft.storage.output import exit_on_signals
 VERBS = {
     "align": "align parallel text; trains on it first unless a model is given",
     "train": "train a model and keep it",
+    "tune": "let a model learn from gold links which links to give",
     "show": "describe a kept model",
     "fast-align": "align with the flags, the input and the output of fast_align",
     "evaluate": "score links against gold links",

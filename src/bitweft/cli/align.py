@@ -18,6 +18,7 @@ from bitweft.cli.learning import (
     say,
     tagged,
     tell_preparation,
+    tuning_line,
 )
 from bitweft.cli.options import (
     add_languages,
@@ -29,7 +30,8 @@ from bitweft.cli.options import (
 )
 from bitweft.cli.progress import Meter
 from bitweft.errors import NothingToLearnError, UsageError
-from bitweft.links.formats.registry import DIALECTS
+from bitweft.links.alignment import GoldAlignment
+from bitweft.links.formats.registry import DIALECTS, read_gold
 from bitweft.links.symmetrize import HEURISTICS
 from bitweft.progress import Progress
 from bitweft.storage.output import open_output, refuse_inputs, same_place
@@ -77,6 +79,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="also give the words without a link, with P(NULL); for --to jsonl and scored",
     )
     add_choice(parser)
+    parser.add_argument(
+        "--links",
+        metavar="STYLE",
+        help="links of single words or of whole phrases: words, default, phrases, or a number from 0 to 1",
+    )
+    parser.add_argument(
+        "--dev",
+        nargs=3,
+        metavar=("SOURCE", "TARGET", "GOLD"),
+        help="text with gold links, to learn from which links to give before aligning (see `bitweft tune`)",
+    )
     parser.add_argument(
         "--max-length",
         type=int,
@@ -132,11 +145,12 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
 
 def decoding_of(args: argparse.Namespace) -> Decoding:
     """Turn the options into a decoding."""
-    from bitweft.recipes.base import COMPLETE, LONGEST, PRECISE, Decoding
+    from bitweft.recipes.base import COMPLETE, LONGEST, PRECISE, Decoding, parse_style
 
     threshold = PRECISE if args.precision else COMPLETE if args.recall else args.threshold
     longest = LONGEST if args.max_length is None else args.max_length
-    return Decoding(threshold, args.heuristic, args.direction, args.null, longest)
+    style = None if args.links is None else parse_style(args.links)
+    return Decoding(threshold, args.heuristic, args.direction, args.null, longest, style)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -145,7 +159,8 @@ def run(args: argparse.Namespace) -> None:
     if args.shards is not None:
         run_shards(args)
         return
-    inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ())]
+    inputs = [args.source, args.target, args.known_links, args.lexicon]
+    inputs += [*(args.tags or ()), *(args.dev or ())]
     for path in (args.output, args.scores):
         refuse_inputs(path, inputs)
     if args.save_model is not None:
@@ -155,6 +170,7 @@ def run(args: argparse.Namespace) -> None:
     aligner = None if args.model is None else load_model(args)
     bitext = open_text(args, aligner)
     text = tagged(bitext, args.tags)
+    dev = None if args.dev is None else read_dev(args)
     with ExitStack() as stack:
         stream = stack.enter_context(open_output(args.output, force=args.force))
         scores = stack.enter_context(open_output(args.scores, force=args.force)) if args.scores else None
@@ -163,6 +179,12 @@ def run(args: argparse.Namespace) -> None:
             aligner = learned(args, text, meter)
         else:
             tell_preparation(aligner.recipe, meter, quiet=args.quiet)
+        if dev is not None and aligner is not None:
+            line = tuning_line(aligner.tune(*dev))
+            if not args.quiet:
+                meter.say(line)
+        if args.save_model is not None and aligner is not None:
+            aligner.save(args.save_model, force=args.force, languages=languages_of(args))
         summary = write(args, aligner, text, (stream, scores), meter, name=bitext.names[0])
     if not args.quiet:
         report_oddities(bitext)
@@ -183,6 +205,8 @@ def check(args: argparse.Namespace) -> None:
             raise UsageError("--save-model keeps a model that was learned; --model is kept already")
     elif args.shard is not None or args.shards is not None:
         raise UsageError("parts need one model for all: train it first, and give --model")
+    if args.dev is not None and args.links is not None:
+        raise UsageError("--dev finds the style of links: give --links without it")
     if args.scores is not None and (args.scores == "-" or same_place(args.scores, args.output or "-")):
         raise UsageError("--scores needs a file of its own")
     if args.shard is not None and args.known_links is not None:
@@ -190,7 +214,7 @@ def check(args: argparse.Namespace) -> None:
     if (args.out is None) != (args.shards is None):
         raise UsageError("--shards and --out go together")
     if args.shards is not None:
-        alone = ("output", "scores", "known_links", "tags")
+        alone = ("output", "scores", "known_links", "tags", "dev")
         given = [name.replace("_", "-") for name in alone if getattr(args, name) is not None]
         if given:
             raise UsageError(f"--{given[0]} is for a single text, not for --shards")
@@ -224,9 +248,14 @@ def learned(args: argparse.Namespace, text: Bitext | TaggedText, meter: Meter) -
     except NothingToLearnError as error:
         meter.say(str(error))
         return None
-    if args.save_model is not None:
-        aligner.save(args.save_model, force=args.force, languages=languages_of(args))
     return aligner
+
+
+def read_dev(args: argparse.Namespace) -> tuple[list[SentencePair], list[GoldAlignment]]:
+    """Read the text with gold links before anything is learned."""
+    source, target, gold = args.dev
+    text = Bitext(source, target, tokenize=args.tokenize)
+    return list(text), list(read_gold(gold, text=text))
 
 
 def write(

@@ -16,7 +16,7 @@ from bitweft.text.tags import TaggedText
 
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner
-    from bitweft.recipes.base import Recipe
+    from bitweft.recipes.base import Recipe, Tuning
     from bitweft.storage.checkpoint import Checkpoint
 
 NONE = "none"  # a side without tags
@@ -109,6 +109,7 @@ def check_offers(recipe: Recipe | type[Recipe], args: argparse.Namespace) -> Non
         "recall": (Offer.THRESHOLD, "--recall"),
         "threshold": (Offer.THRESHOLD, "--threshold"),
         "null": (Offer.NULL, "--null"),
+        "links": (Offer.STYLE, "--links"),
     }
     for name, (offer, flag) in offers.items():
         if getattr(args, name, None) not in (None, False):
@@ -166,6 +167,21 @@ def tell_preparation(recipe: Recipe, meter: Meter, *, quiet: bool = False) -> No
     preparation = recipe.preparation()
     if preparation is not None and not quiet:
         meter.say(preparation)
+
+
+def tuning_line(tuning: Tuning) -> str:
+    """Say what tuning came to."""
+    expected = tuning.expected
+    if expected is None:
+        return (
+            f"dev: {tuning.chosen}: AER {100 * tuning.after.aer:.1f} % (before: "
+            f"{100 * tuning.before.aer:.1f} %) on {tuning.after.sentences:,} pairs"
+        )
+    return (
+        f"dev: {tuning.chosen}: AER {100 * expected.after:.1f} % expected (before: "
+        f"{100 * expected.before:.1f} %; 95 % interval of the change {100 * expected.low:+.1f} to "
+        f"{100 * expected.high:+.1f}), cross-validated on {tuning.after.sentences:,} pairs"
+    )
 
 
 def say(args: argparse.Namespace, text: str) -> None:

@@ -14,6 +14,7 @@ from bitweft.cli.learning import (
     refuse_learning,
     say,
     tagged,
+    tuning_line,
 )
 from bitweft.cli.options import add_languages, add_text, bitext_of, languages_of, report_oddities
 from bitweft.cli.progress import Meter, duration
@@ -68,8 +69,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--dev",
         nargs=3,
         metavar=("SOURCE", "TARGET", "GOLD"),
-        help="text with gold links: what the recipe leaves open (the paper's: alpha and the heuristic) is "
-        "chosen on it",
+        help="text with gold links, from which the recipe learns which links to give (paper: alpha and the "
+        "heuristic)",
     )
     parser.add_argument(
         "--dev-tags", nargs=2, metavar=("SOURCE", "TARGET"), help="the tags of that text, as with --tags"
@@ -96,13 +97,7 @@ def run(args: argparse.Namespace) -> None:
         text = tagged(bitext, args.tags)
         learn(aligner, text, args, meter, checkpoint=checkpoint, continue_training=continuing)
     if dev is not None:
-        tuning = aligner.tune(*dev)
-        score = tuning.after
-        say(
-            args,
-            f"dev: {tuning.chosen}: AER {100 * score.aer:.1f} % (before: {100 * tuning.before.aer:.1f} %) "
-            f"on {score.sentences:,} pairs",
-        )
+        say(args, tuning_line(aligner.tune(*dev)))
     if not args.quiet:
         report_oddities(bitext)
     aligner.save(args.output, force=args.force, languages=languages_of(args), note=args.note)

@@ -39,6 +39,7 @@ PRECISE = 0.75  # the threshold of --precision
 COMPLETE = 0.25  # the threshold of --recall
 LONGEST = 5_000  # words of a sentence: a pair with a longer one gets no links
 DIRECTIONS = ("forward", "backward")
+STYLES = {"words": 0.0, "default": 0.5, "phrases": 1.0}  # of links: single words, whole phrases
 NOT_LEARNED = "this aligner has not learned anything yet: call fit, or load a model"
 
 
@@ -56,6 +57,7 @@ class Offer(Enum):
     CHECKPOINT_EVERY = "checkpoints every so many seconds"
     TAGS = "part-of-speech tags"
     TUNE = "tuning on gold links"
+    STYLE = "a style of links"
     NEIGHBORS = "neighbors of a source window"
 
 
@@ -96,7 +98,8 @@ class Decoding:
     """Say how links are chosen: by a threshold (the model's, unless given), a heuristic, or one direction.
 
     `null` asks for the probability that a word without a link has none. A pair with a sentence of more than
-    `longest` words gets no links.
+    `longest` words gets no links. A `style` from 0, single words, to 1, whole phrases, stands in the place of
+    the model's own.
     """
 
     threshold: float | None = None
@@ -104,6 +107,7 @@ class Decoding:
     direction: str | None = None
     null: bool = False
     longest: int = LONGEST
+    style: float | None = None
 
     def __post_init__(self) -> None:
         chosen = [value for value in (self.threshold, self.heuristic, self.direction) if value is not None]
@@ -117,6 +121,8 @@ class Decoding:
             raise UsageError(f"direction must be forward or backward, got {self.direction!r}")
         if self.longest < 1:
             raise UsageError(f"the longest sentence must have 1 word or more, got {self.longest}")
+        if self.style is not None and not 0 <= self.style <= 1:
+            raise UsageError(f"style must be between 0 (words) and 1 (phrases), got {self.style:g}")
 
     @property
     def by_direction(self) -> bool:
@@ -142,13 +148,23 @@ class Posteriors(NamedTuple):
     target_null: Matrix  # (target)
 
 
+class Expected(NamedTuple):
+    """Hold what cross-validation expects of tuning: AER before and after, the 95 % interval of its change."""
+
+    before: float
+    after: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True)
 class Tuning:
     """Hold what tuning on gold links came to."""
 
     before: Score
-    after: Score
+    after: Score  # on the same pairs; a recipe that learns from them says what it expects of others
     chosen: str  # what was chosen, for people
+    expected: Expected | None = None
 
 
 class Neighbor(NamedTuple):
@@ -257,3 +273,16 @@ def require(recipe: Recipe | type[Recipe], offer: Offer, asked: str) -> None:
     """
     if offer not in recipe.offers:
         raise UsageError(f"{asked} is not supported by the recipe {recipe.name!r}")
+
+
+def parse_style(text: str) -> float:
+    """Read a style: a name, or a number from 0 to 1."""
+    if text in STYLES:
+        return STYLES[text]
+    try:
+        style = float(text)
+    except ValueError:
+        style = -1.0
+    if not 0 <= style <= 1:
+        raise UsageError(f"links must be {', '.join(STYLES)} or a number from 0 to 1, got {text!r}")
+    return style

@@ -28,7 +28,9 @@ class DefaultConfig(Settings):
     negatives: float = setting(1.0, at_least=0, at_most=1e6)
     strength: float = setting(3.0, above=0, at_most=1e6)  # how many counts the vectors' prior is worth
     longest: int = setting(400, at_least=1)  # words: longer sentences are aligned, but not learned from
-    threshold: float = setting(0.525, above=0, at_most=1)  # of a link's calibrated probability
+    refined: bool = True  # decide on links by the refiner; otherwise by both directions' posteriors alone
+    links: float = setting(0.5, at_least=0, at_most=1)  # the style: 0 words, 1 phrases
+    threshold: float = setting(0.5, above=0, at_most=1)  # of a link's probability
 
     def for_text(self, pairs: int) -> DefaultConfig:
         """Settle what follows from the number of pairs."""

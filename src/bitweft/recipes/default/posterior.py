@@ -84,3 +84,9 @@ def unlinked(alignment: Alignment, chances: tuple[Matrix, Matrix]) -> tuple[Unli
         for own, linked in zip(chances, taken, strict=True)
     )
     return source, target
+
+
+def with_probabilities(alignment: Alignment, known: Alignment) -> Alignment:
+    """Give links the probabilities that they have among those known; one that is not known has none."""
+    chances = dict(zip(known.links, known.probabilities or (), strict=True))
+    return Alignment(alignment.links, tuple(chances.get(link, 0.0) for link in alignment.links))

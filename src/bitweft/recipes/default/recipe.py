@@ -13,7 +13,8 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from bitweft.errors import ModelError, NothingToLearnError, UsageError
-from bitweft.links.alignment import Alignment
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.links.evaluate import evaluate
 from bitweft.links.known import WordPair
 from bitweft.progress import Progress
 from bitweft.recipes.base import (
@@ -27,14 +28,18 @@ from bitweft.recipes.base import (
     Recipe,
     Record,
     Running,
+    Tuning,
 )
 from bitweft.recipes.default.blas import one_blas_thread
 from bitweft.recipes.default.bounds import LARGEST, read_counts
 from bitweft.recipes.default.checkpoints import with_checkpoints
 from bitweft.recipes.default.compiled import needs_compiling
+from bitweft.recipes.default.compiled.refine import Deciding, Signs, are_signs, look, refine
 from bitweft.recipes.default.compiled.types import (
     CLIP,
+    Cells,
     Counts,
+    Doubles,
     Floats,
     Inputs,
     Ints,
@@ -71,7 +76,12 @@ from bitweft.recipes.default.posterior import (
     pair_posteriors,
     uncalibrated,
     unlinked,
+    with_probabilities,
 )
+from bitweft.recipes.default.refine.memory import Meeting
+from bitweft.recipes.default.refine.refiner import between, shipped
+from bitweft.recipes.default.refine.tune import Cells as RefinedCells
+from bitweft.recipes.default.refine.tune import Tuned, cells_of, logit, read_tuned, tune, untuned
 from bitweft.recipes.default.spelling import Reader, Spelling
 from bitweft.settings import Settings, from_mapping, settings_of
 from bitweft.storage.model_directory import About, Arrays, check_files
@@ -88,13 +98,18 @@ class Coded(NamedTuple):
     source: Words
     target: Words
     counts: Counts
+    signs: Signs
+
+    def inputs(self, prior: Prior) -> Inputs:
+        """Return what the inner loops take."""
+        return Inputs(self.source, self.target, self.counts, prior)
 
 
 class DefaultRecipe(Recipe):
     """Train and apply the default aligner."""
 
     name = "default"
-    revision = 1
+    revision = 2
     offers = frozenset(
         {
             Offer.SCORES,
@@ -106,6 +121,8 @@ class DefaultRecipe(Recipe):
             Offer.CONTINUE,
             Offer.CHECKPOINT,
             Offer.CHECKPOINT_EVERY,
+            Offer.TUNE,
+            Offer.STYLE,
         }
     )
     settings = DefaultConfig
@@ -128,6 +145,8 @@ class DefaultRecipe(Recipe):
         self.classes: list[Ints] = []
         self.nulls: list[Floats] = []
         self.scales: list[Floats] = []
+        self.signs: list[Floats] = []
+        self.tuned: Tuned | None = None
 
     @property
     def workers(self) -> int:
@@ -203,6 +222,7 @@ class DefaultRecipe(Recipe):
                 for side, (gone, old, own) in enumerate(zip(absent, self.nulls, nulls, strict=True))
             ]
         self.config = learning.config
+        self.tuned = None  # words have other numbers now, and numbers of cells another scale
         self.record = [*self.record, *learning.record] if continuing else learning.record
         self._set(spellings, [side.table for side in learning.sides], learning.vectors)
         self.prior = learning.prior._replace(chained=True)
@@ -215,6 +235,7 @@ class DefaultRecipe(Recipe):
         self.tables = tables
         self.vectors = vectors
         self.classes = [word_classes(spelling) for spelling in spellings]
+        self.signs = [are_signs(_all_words(spelling)) for spelling in spellings]
 
     def infer(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
         """Align each pair by itself; pairs share nothing but the call."""
@@ -222,30 +243,50 @@ class DefaultRecipe(Recipe):
         if not pairs:
             return []
         coded = self._encode(pairs)
-        inferences = self._by_threshold(coded, len(pairs), decoding.threshold or self.config.threshold)
+        threshold = decoding.threshold
+        if decoding.by_direction and self.config.refined:
+            threshold = 0.0  # links are chosen otherwise; they have their probabilities all the same
+        inferences = self._by_threshold(coded, len(pairs), threshold, decoding.style)
         if decoding.by_direction or decoding.null:
-            inferences = self._refined(coded, pairs, inferences, decoding)
+            inferences = self._with_choice(coded, pairs, inferences, decoding)
         return inferences
 
-    def _by_threshold(self, coded: Coded, pairs: int, threshold: float) -> list[Inference]:
+    def _by_threshold(
+        self, coded: Coded, pairs: int, threshold: float | None, style: float | None
+    ) -> list[Inference]:
         scores = np.empty(pairs)
         with one_blas_thread():
-            cells = self.loops.posteriors(
-                Inputs(*coded, self.prior),
-                np.arange(pairs),
-                no_cells(),
-                uncalibrated(threshold),
-                Sums(new_tally(0), 0, scores, (NO_ROOM, NO_ROOM)),
-            )
+            cells = self._cells(coded, pairs, threshold, style, scores)
         links = list(zip(cells.source.tolist(), cells.target.tolist(), strict=True))
-        values = calibrated(cells.values).tolist()
+        values = cells.values.tolist()
         bounds = cells.offsets.tolist()
         return [
             Inference(Alignment(tuple(links[a:b]), tuple(values[a:b])), score)
             for a, b, score in zip(bounds[:-1], bounds[1:], scores.tolist(), strict=True)
         ]
 
-    def _refined(
+    def _cells(
+        self, coded: Coded, pairs: int, threshold: float | None, style: float | None, scores: Doubles
+    ) -> Cells:
+        """Find the cells that are links, with their probabilities, and the scores of the pairs."""
+        inputs = coded.inputs(self.prior)
+        if not self.config.refined:
+            floor = uncalibrated(self.config.threshold if threshold is None else threshold)
+            sums = Sums(new_tally(0), 0, scores, (NO_ROOM, NO_ROOM))
+            found = self.loops.posteriors(inputs, np.arange(pairs), no_cells(), floor, sums)
+            return found._replace(values=calibrated(found.values).astype(np.float32))
+        tuned = self._tuned(style)
+        bound = logit(tuned.threshold if threshold is None else threshold)
+        deciding = Deciding(shipped().trees, *between(tuned.style), tuned.trees, tuned.memory, bound)
+        return refine(inputs, pairs, coded.signs, new_tally(0), deciding, scores)
+
+    def _tuned(self, style: float | None) -> Tuned:
+        """Return what decides on links: as asked for, as tuned, or as set."""
+        if self.tuned is not None and style is None:
+            return self.tuned
+        return untuned(self.config.links if style is None else style, self.config.threshold)
+
+    def _with_choice(
         self, coded: Coded, pairs: Sequence[SentencePair], found: list[Inference], decoding: Decoding
     ) -> list[Inference]:
         """Choose links by direction, and look at the words that have none, as asked."""
@@ -257,7 +298,10 @@ class DefaultRecipe(Recipe):
             chances.append(null_probabilities(*matrices) if matrices and decoding.null else None)
         links = [inference.alignment for inference in found]
         if decoding.by_direction:
-            links = links_by_direction(chosen, decoding)
+            by_direction = links_by_direction(chosen, decoding)
+            if self.config.refined:
+                by_direction = [with_probabilities(*own) for own in zip(by_direction, links, strict=True)]
+            links = by_direction
         return [
             Inference(own, inference.score, unlinked(own, left) if left else None)
             for own, inference, left in zip(links, found, chances, strict=True)
@@ -265,7 +309,51 @@ class DefaultRecipe(Recipe):
 
     def posteriors(self, pair: SentencePair) -> Posteriors:
         """Return the probability of every link of a pair."""
-        return pair_posteriors(*self.direction_posteriors(pair))
+        posteriors = pair_posteriors(*self.direction_posteriors(pair))
+        if not self.config.refined or not all(map(len, pair)):
+            return posteriors
+        links = np.zeros_like(posteriors.links)
+        found = self._by_threshold(self._encode([pair]), 1, 0.0, None)[0].alignment
+        for link, chance in zip(found.links, found.probabilities or (), strict=True):
+            links[link] = chance
+        return posteriors._replace(links=links)
+
+    def look(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> RefinedCells:
+        """Return the cells that the refiner looks at, held against gold links."""
+        coded = self._encode(pairs)
+        with one_blas_thread():
+            looked = look(coded.inputs(self.prior), len(pairs), coded.signs, new_tally(0))
+        pair = np.repeat(np.arange(len(pairs)), np.diff(looked.offsets))
+        words = [
+            side.tokens[side.offsets[pair] + places].astype(np.int64)
+            for side, places in ((coded.source, looked.source), (coded.target, looked.target))
+        ]
+        seen = [np.where(own < size, own, -1) for own, size in zip(words, self._sizes, strict=True)]
+        return cells_of(looked, Meeting(*seen), gold)
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        """Tell how many numbers of words each side has."""
+        source, target = (len(spelling.words) for spelling in self.spellings)
+        return source, target
+
+    def tune(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> Tuning:
+        """Learn from gold links which links their guidelines ask for, and keep that if it helps.
+
+        Raises:
+            UsageError: there are too few gold links, or links are not refined.
+        """
+        self._learned()
+        if not self.config.refined:
+            raise UsageError("tune needs refined links: the model has the setting refined=false")
+        before = evaluate(self.align(pairs), gold, names=("the text", "the gold"))
+        now = self._tuned(None)
+        tuned, expected = tune(self.look(pairs, gold), shipped(), now, self._sizes)
+        if tuned is now:
+            return Tuning(before, before, "nothing: no choice was surely better", expected)
+        self.tuned = tuned
+        after = evaluate(self.align(pairs), gold, names=("the text", "the gold"))
+        return Tuning(before, after, str(tuned), expected)
 
     def direction_posteriors(self, pair: SentencePair) -> tuple[Floats, Floats]:
         """Return both directions' posteriors of one pair, as (source, target) matrices."""
@@ -277,7 +365,7 @@ class DefaultRecipe(Recipe):
 
     def _matrices(self, coded: Coded, number: int) -> tuple[Floats, Floats]:
         with one_blas_thread():
-            forward, backward = self.loops.matrices(Inputs(*coded, self.prior), number, new_tally(0))
+            forward, backward = self.loops.matrices(coded.inputs(self.prior), number, new_tally(0))
         return forward.T, backward
 
     def _learned(self) -> Counts:
@@ -300,7 +388,10 @@ class DefaultRecipe(Recipe):
             compose(own, *spelling.unseen_rows(words), table, vectors)
             sides.append(Words(numbers, offsets, *own_facts, vectors))
             unseen.append(words)
-        return Coded(sides[0], sides[1], self._with_unseen(*unseen))
+        signs = (
+            np.concatenate([own, are_signs(words)]) for own, words in zip(self.signs, unseen, strict=True)
+        )
+        return Coded(sides[0], sides[1], self._with_unseen(*unseen), Signs(*signs))
 
     def _with_unseen(self, source: list[str], target: list[str]) -> Counts:
         """Return the counts, where words that training did not see have their cognates too."""
@@ -338,6 +429,8 @@ class DefaultRecipe(Recipe):
             "counts.sources": counts.sources,
             "counts.values": counts.values,
         }
+        if self.tuned is not None:
+            arrays |= self.tuned.arrays()
         save_file(arrays, directory / WEIGHTS)
 
     @classmethod
@@ -368,6 +461,7 @@ class DefaultRecipe(Recipe):
             for name, own in zip(("source", "target"), spellings, strict=True)
         ]
         recipe._set(spellings, tables, vectors)
+        recipe.tuned = read_tuned(arrays, recipe._sizes)
         recipe.nulls, recipe.scales = (
             [
                 arrays.take(f"{name}.{what}", np.float32, (len(spelling.words),), low=1e-12, high=1e6)
@@ -378,6 +472,12 @@ class DefaultRecipe(Recipe):
         if max(int(own.max(initial=0)) for own in recipe.classes) >= recipe.prior.jumps.shape[1]:
             raise arrays.fault("jumps", "are too few for the classes of words")
         return recipe
+
+
+def _all_words(spelling: Spelling) -> list[str]:
+    """List the words by number; those without a spelling are letters for this purpose."""
+    reserved = len(spelling.words) - len(spelling.words.entries)
+    return ["x"] * reserved + list(spelling.words.entries)
 
 
 def _read_prior(arrays: Arrays, config: DefaultConfig) -> Prior:

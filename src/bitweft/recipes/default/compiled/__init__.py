@@ -14,6 +14,8 @@ reference, which locks memory.
 | `gradients.py`, `adam.py` | one step of learning |
 | `emissions.py`, `posteriors.py` | ratios of a pair's words from vectors and counts, and their posteriors |
 | `counting.py` | counts of linked words |
+| `features.py`, `trees.py`, `refine.py` | numbers of cells, what trees say of them, refined links |
+| `boost.py` | one tree of gradient boosting, for `tune` |
 """
 
 from __future__ import annotations
@@ -26,8 +28,11 @@ def needs_compiling(*, learning: bool = True) -> bool:
     from bitweft.recipes.default.compiled.counting import add_counts
     from bitweft.recipes.default.compiled.gradients import gradients
     from bitweft.recipes.default.compiled.posteriors import posteriors
+    from bitweft.recipes.default.compiled.refine import refine
     from bitweft.recipes.default.compiled.vectors import compose
 
-    always = is_compiled(compose) and is_compiled(posteriors)
-    learned = is_compiled(gradients) and is_compiled(update) and is_compiled(add_counts)
+    always = is_compiled(compose) and is_compiled(refine)
+    learned = (
+        is_compiled(posteriors) and is_compiled(gradients) and is_compiled(update) and is_compiled(add_counts)
+    )
     return not (always and (learned or not learning))

@@ -27,6 +27,14 @@ OPTIONS: dict[str, Any] = {
     "error_model": "numpy",  # a check of every division would keep loops from being done in lanes
 }
 
+INNER: dict[str, Any] = {
+    # A copy of its own is optimized otherwise than the one inside its caller, and the process that compiles
+    # would take it where later ones, which load the caller, do not: the same seed would give two models.
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+
 
 def compiled(*, entry: bool = False) -> Callable[[Function], Function]:
     """Compile a function when it is first called, and keep what was compiled.
@@ -35,7 +43,7 @@ def compiled(*, entry: bool = False) -> Callable[[Function], Function]:
         entry: Whether Python calls the function; without an entry from Python, code is compiled in half the
             time.
     """
-    options = OPTIONS if entry else {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options = OPTIONS if entry else {**OPTIONS, **INNER}
 
     def decorate(function: Function) -> Function:
         dispatcher: Any = njit(**options)(function)

@@ -54,7 +54,7 @@ def posteriors(inputs: Inputs, pairs: Longs, known: Cells, floor: float, out: Su
             _add_unlinked(target, pair, t_own.posterior, unlinked[1])
         if len(out.tally.cognates):
             _tally_cognates(inputs, pair, t_own.posterior, s_own.posterior, out.tally.cognates[out.group])
-        out.scores[place] = _score(t_own.scales, s_own.scales)
+        out.scores[place] = mean_log_ratio(t_own.scales, s_own.scales)
         cells = _with_cells(cells, place, t_own.posterior, s_own.posterior, floor)
     n = cells.offsets[-1]
     return Cells(cells.offsets, cells.source[:n].copy(), cells.target[:n].copy(), cells.values[:n].copy())
@@ -81,8 +81,8 @@ def _explain_both(
     """
     (totals, own), (tally, group), prior = counted, tallied, inputs.prior
     forward, backward = emissions(inputs, pair, totals, own)
-    s_classes, s_nulls = _classes_and_nulls(inputs.source, pair, prior.null)
-    t_classes, t_nulls = _classes_and_nulls(inputs.target, pair, prior.null)
+    s_classes, s_nulls = classes_and_nulls(inputs.source, pair, prior.null)
+    t_classes, t_nulls = classes_and_nulls(inputs.target, pair, prior.null)
     t_own = Explained(np.empty_like(forward), np.empty(len(forward), np.float32))
     explain(Direction(FORWARD, forward, t_nulls, s_classes), prior, t_own, tally, group)
     s_posterior = forward.reshape(backward.shape)  # the forward emissions have served: save the room
@@ -92,7 +92,7 @@ def _explain_both(
 
 
 @compiled()
-def _classes_and_nulls(side: Words, pair: int, null: float) -> tuple[Ints, Floats]:
+def classes_and_nulls(side: Words, pair: int, null: float) -> tuple[Ints, Floats]:
     """Return of each word of a sentence its class and its prior probability to have no link.
 
     Unseen words are of the class of rare ones.
@@ -110,7 +110,7 @@ def _classes_and_nulls(side: Words, pair: int, null: float) -> tuple[Ints, Float
 
 
 @compiled()
-def _score(t_scales: Floats, s_scales: Floats) -> float:
+def mean_log_ratio(t_scales: Floats, s_scales: Floats) -> float:
     """Return the mean log ratio per word."""
     score = 0.0
     for t in range(len(t_scales)):

@@ -1,0 +1,239 @@
+"""Refined links of sentence pairs: cells worth a look, their numbers, and what trees say of them.
+
+A pair's links are a function of the model and that pair: pairs share nothing but the call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bitweft.recipes.default.compiled.arrays import longer
+from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.default.compiled.emissions import emissions, total_counts
+from bitweft.recipes.default.compiled.explain import BACKWARD, FORWARD, explain
+from bitweft.recipes.default.compiled.features import MARGIN, WIDTH, Facts, agreed_of, candidates, features
+from bitweft.recipes.default.compiled.posteriors import classes_and_nulls, mean_log_ratio
+from bitweft.recipes.default.compiled.trees import Trees, add_margins
+from bitweft.recipes.default.compiled.types import (
+    Cells,
+    Direction,
+    Doubles,
+    Explained,
+    Floats,
+    Inputs,
+    Ints,
+    Longs,
+    Tally,
+    Words,
+)
+
+STYLE = WIDTH  # the number after those of the cell: the style that is asked for
+LEXICAL = WIDTH + 1  # the three after that: what gold links said of the words, and of the two together
+WIDE = WIDTH + 4
+
+
+class Signs(NamedTuple):
+    """Say of each word of both sides, those that training did not see included, whether it is a sign."""
+
+    source: Floats
+    target: Floats
+
+
+class Memory(NamedTuple):
+    """Hold how much more often than expected the links of words were in gold, in the mean."""
+
+    source: Floats  # (source words); both are empty where nothing was learned from gold
+    target: Floats  # (target words)
+    keys: Longs  # (pairs of words): target << 32 | source, sorted
+    values: Floats  # (pairs of words)
+
+
+class Looked(NamedTuple):
+    """Hold the cells worth a look: those of pair n are `offsets[n]:offsets[n + 1]`."""
+
+    offsets: Longs  # (pairs + 1)
+    source: Ints
+    target: Ints
+    numbers: Floats  # (cells, WIDTH)
+
+
+class Deciding(NamedTuple):
+    """Hold what decides on cells: the refiner's trees in two styles by their shares, and trees from gold."""
+
+    refiner: Trees
+    styles: tuple[float, float]
+    shares: tuple[float, float]
+    own: Trees
+    memory: Memory
+    bound: float  # of the log odds of a link
+
+
+def are_signs(words: Sequence[str]) -> Floats:
+    """Tell of each word whether it has neither letter nor digit: 1, or 0."""
+    return np.array([not (word.isalnum() or any(map(str.isalnum, word))) for word in words], np.float32)
+
+
+def no_memory() -> Memory:
+    """Remember nothing."""
+    floats = np.empty(0, np.float32)
+    return Memory(floats, floats, np.empty(0, np.int64), floats)
+
+
+@compiled()
+def _sentence_facts(
+    side: Words, pair: int, counts: Longs, total: float, nulls: Floats, signs: Floats
+) -> Facts:
+    """Return what is known of the words of one sentence; one that training did not see counts half."""
+    first, last = side.offsets[pair], side.offsets[pair + 1]
+    common = np.empty(last - first, np.float32)
+    seen = np.empty(last - first, np.float32)
+    sign = np.empty(last - first, np.float32)
+    tokens = side.tokens
+    size = math.log(max(total, 1.0))
+    for place in range(last - first):
+        word = tokens[first + place]
+        often = 0.5 + (counts[word] if word < len(counts) else 0)
+        seen[place] = math.log(often)
+        common[place] = math.log(often) - size
+        sign[place] = signs[word]
+    return Facts(common, seen, nulls, sign)
+
+
+@compiled()
+def _log_ratios(forward: Floats, backward: Floats) -> Floats:
+    """Return the mean of both directions' log ratios, (source, target), padded."""
+    n, m = backward.shape
+    out = np.zeros((n + 2 * MARGIN, m + 2 * MARGIN), np.float32)
+    for s in range(n):
+        for t in range(m):
+            product = (forward[t, s] + 1e-6) * (backward[s, t] + 1e-6)
+            out[s + MARGIN, t + MARGIN] = 0.5 * math.log(product)
+    return out
+
+
+@compiled()
+def _look(
+    inputs: Inputs, pair: int, totals: tuple[float, float], signs: Signs, tally: Tally
+) -> tuple[Ints, Ints, Floats, float]:
+    """Find the cells of one pair that are worth a look, their numbers (WIDE, cells), and the pair's score."""
+    source, target, counts, prior = inputs.source, inputs.target, inputs.counts, inputs.prior
+    ahead, back = emissions(inputs, pair, totals, np.empty((0, 0), np.float32))
+    s_classes, s_nulls = classes_and_nulls(source, pair, prior.null)
+    t_classes, t_nulls = classes_and_nulls(target, pair, prior.null)
+    t_own = Explained(np.empty_like(ahead), np.empty(len(ahead), np.float32))
+    s_own = Explained(np.empty_like(back), np.empty(len(back), np.float32))
+    explain(Direction(FORWARD, ahead, t_nulls, s_classes), prior, t_own, tally, np.int64(0))
+    explain(Direction(BACKWARD, back, s_nulls, t_classes), prior, s_own, tally, np.int64(0))
+    forward, backward = t_own.posterior.T.copy(), s_own.posterior
+    agreed = agreed_of(forward, backward)
+    s_cells, t_cells = candidates(forward, backward, agreed)
+    numbers = np.zeros((WIDE, len(s_cells)), np.float32)
+    s_facts = _sentence_facts(source, pair, counts.source, totals[0], s_nulls, signs.source)
+    t_facts = _sentence_facts(target, pair, counts.target, totals[1], t_nulls, signs.target)
+    ratios = _log_ratios(ahead, back)
+    features(forward, backward, ratios, agreed, s_cells, t_cells, s_facts, t_facts, numbers)
+    return s_cells, t_cells, numbers, mean_log_ratio(t_own.scales, s_own.scales)
+
+
+@compiled()
+def _empty(side: Words, pair: int) -> bool:
+    return bool(side.offsets[pair + 1] == side.offsets[pair])
+
+
+@compiled(entry=True)
+def look(inputs: Inputs, pairs: int, signs: Signs, tally: Tally) -> Looked:
+    """Return all cells of the first pairs that are worth a look, with their numbers."""
+    totals = total_counts(inputs.counts)
+    offsets = np.zeros(pairs + 1, np.int64)
+    s_all, t_all = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    numbers = np.empty((1024, WIDTH), np.float32)
+    n = 0
+    for pair in range(pairs):
+        offsets[pair + 1] = n
+        if _empty(inputs.source, pair) or _empty(inputs.target, pair):
+            continue
+        s_cells, t_cells, own, _ = _look(inputs, pair, totals, signs, tally)
+        while n + len(s_cells) > len(s_all):
+            s_all, t_all = longer(s_all), longer(t_all)
+            more = np.empty((2 * len(numbers), WIDTH), np.float32)
+            more[:n] = numbers[:n]
+            numbers = more
+        for at in range(len(s_cells)):
+            s_all[n], t_all[n] = s_cells[at], t_cells[at]
+            for number in range(WIDTH):
+                numbers[n, number] = own[number, at]
+            n += 1
+        offsets[pair + 1] = n
+    return Looked(offsets, s_all[:n].copy(), t_all[:n].copy(), numbers[:n].copy())
+
+
+@compiled()
+def _remember(inputs: Inputs, pair: int, s_cells: Ints, t_cells: Ints, memory: Memory, out: Floats) -> None:
+    """Fill in what is remembered of the words of each cell."""
+    s_words, t_words, keys, values = memory
+    s_tokens, t_tokens = inputs.source.tokens, inputs.target.tokens
+    s_first, t_first = inputs.source.offsets[pair], inputs.target.offsets[pair]
+    for at in range(len(s_cells)):
+        s, t = np.int64(s_tokens[s_first + s_cells[at]]), np.int64(t_tokens[t_first + t_cells[at]])
+        if s < len(s_words):
+            out[LEXICAL, at] = s_words[s]
+        if t < len(t_words):
+            out[LEXICAL + 1, at] = t_words[t]
+        key = t << 32 | s
+        low, high = 0, len(keys)
+        while low < high:
+            middle = (low + high) // 2
+            if keys[middle] < key:
+                low = middle + 1
+            else:
+                high = middle
+        if low < len(keys) and keys[low] == key:
+            out[LEXICAL + 2, at] = values[low]
+
+
+@compiled()
+def _log_odds(numbers: Floats, deciding: Deciding) -> Doubles:
+    """Return the log odds of cells by the trees in both styles, and by those from gold."""
+    odds = np.zeros(numbers.shape[1])
+    for k in range(2):
+        share = deciding.shares[k]
+        if share > 0.0:
+            numbers[STYLE] = deciding.styles[k]
+            add_margins(deciding.refiner, numbers, share, odds)
+    add_margins(deciding.own, numbers, 1.0, odds)
+    return odds
+
+
+@compiled(entry=True)
+def refine(
+    inputs: Inputs, pairs: int, signs: Signs, tally: Tally, deciding: Deciding, scores: Doubles
+) -> Cells:
+    """Find the links of the first pairs, with their probabilities; `scores` gets the scores of the pairs."""
+    totals = total_counts(inputs.counts)
+    offsets = np.zeros(pairs + 1, np.int64)
+    s_links, t_links = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    values = np.empty(1024, np.float32)
+    n = 0
+    for pair in range(pairs):
+        scores[pair] = 0.0
+        offsets[pair + 1] = n
+        if _empty(inputs.source, pair) or _empty(inputs.target, pair):
+            continue
+        s_cells, t_cells, numbers, scores[pair] = _look(inputs, pair, totals, signs, tally)
+        if len(deciding.memory.source):
+            _remember(inputs, pair, s_cells, t_cells, deciding.memory, numbers)
+        odds = _log_odds(numbers, deciding)
+        for at in range(len(odds)):
+            if odds[at] < deciding.bound:
+                continue
+            if n == len(values):
+                s_links, t_links, values = longer(s_links), longer(t_links), longer(values)
+            s_links[n], t_links[n] = s_cells[at], t_cells[at]
+            values[n] = 1.0 / (1.0 + math.exp(-odds[at]))
+            n += 1
+        offsets[pair + 1] = n
+    return Cells(offsets, s_links[:n].copy(), t_links[:n].copy(), values[:n].copy())
