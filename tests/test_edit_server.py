@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from bitweft.edit.learn import learn
 from bitweft.errors import UsageError
 from bitweft.links.alignment import GoldAlignment
 from bitweft.links.formats.registry import read_gold
+from bitweft.recipes.base import Expected
 from bitweft.server.run import editing_hosts
 from editing import PAIRS, Pupil, edited
 from serving import JSON, Reply, ask, running
@@ -159,6 +161,18 @@ def test_learning_is_judged_on_what_it_has_not_seen() -> None:
     assert lesson.chosen == "adjectives after nouns" and lesson.sentences == 4
     with pytest.raises(UsageError, match="takes 2 sentences"):
         learn(Pupil, PAIRS[:1], GOLD[:1])  # type: ignore[arg-type]
+
+
+def test_a_recipe_that_cross_validates_by_itself_is_believed() -> None:
+    class Careful(Pupil):
+        tuned = 0
+
+        def tune(self, pairs: Any, gold: Any) -> Any:
+            Careful.tuned += 1
+            return replace(super().tune(pairs, gold), expected=Expected(0.25, 0.125, -0.2, 0.0))
+
+    lesson = learn(Careful, PAIRS, GOLD)  # type: ignore[arg-type]
+    assert (lesson.before, lesson.after) == (0.25, 0.125) and Careful.tuned == 1
 
 
 def test_what_was_learned_is_suggested(gold: Path, tmp_path: Path) -> None:

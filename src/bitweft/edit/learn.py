@@ -45,7 +45,17 @@ def learn(
         raise UsageError(f"learning takes {LEAST} sentences that are done, or more; there are {len(pairs)}")
     kept = load()
     require(kept.recipe, Offer.TUNE, "learning from corrections")
-    before = evaluate(_links(kept, pairs), gold)
+    before = evaluate(_links(kept, pairs), gold).aer
+    tuning = kept.tune(list(pairs), gold)
+    if tuning.expected is not None:  # the recipe has cross-validated by itself
+        return Lesson(kept, len(pairs), tuning.expected.before, tuning.expected.after, tuning.chosen)
+    return Lesson(kept, len(pairs), before, _cross_validated(load, pairs, gold, folds), tuning.chosen)
+
+
+def _cross_validated(
+    load: Callable[[], Aligner], pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment], folds: int
+) -> float:
+    """Give the AER of links that are each made by a model tuned on other pairs."""
     unseen: dict[int, Alignment] = {}
     for fold in range(min(folds, len(pairs))):
         held = range(fold, len(pairs), min(folds, len(pairs)))
@@ -59,9 +69,7 @@ def learn(
             )
             raise UsageError(message) from error
         unseen.update(zip(held, _links(model, [pairs[k] for k in held]), strict=True))
-    after = evaluate([unseen[k] for k in range(len(pairs))], gold)
-    tuning = kept.tune(list(pairs), gold)
-    return Lesson(kept, len(pairs), before.aer, after.aer, tuning.chosen)
+    return evaluate([unseen[k] for k in range(len(pairs))], gold).aer
 
 
 def _links(aligner: Aligner, pairs: Sequence[SentencePair]) -> list[Alignment]:
