@@ -267,7 +267,7 @@ def test_links_at_words_that_no_sentence_has_are_refused() -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(UsageError, match=r"heuristic must be one of .*, got 'grow-diagonal'"):
         symmetrize(Alignment(), Alignment(), "grow-diagonal")
-    with pytest.raises(UsageError, match="no order 'giza'"):
+    with pytest.raises(UsageError, match="order must be one of .*, got 'giza'"):
         symmetrize(Alignment(), Alignment(), "grow", order="giza")
 
 
