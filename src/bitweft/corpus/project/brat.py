@@ -1,7 +1,7 @@
 """brat's standoff: `doc.ann` beside `doc.txt`, whose lines are the sentences.
 
-Text-bound annotations (`T`) are projected, each piece of one with several by itself. Everything that refers to
-them (relations, events, attributes, notes) is carried over where all that it refers to was.
+Text-bound annotations (`T`) are projected, each piece of one with several by itself. Everything that refers
+to them (relations, events, attributes, notes) is carried over where all that it refers to was.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bitweft.corpus.project.characters import characters_of, words_of
 from bitweft.corpus.project.records import Carried, Cut, Format, Item, Outcome, Record, Span, Weights
 from bitweft.corpus.project.rules import Rules
 from bitweft.corpus.project.spans import project_spans
-from bitweft.errors import InputError
+from bitweft.errors import InputError, UsageError
 from bitweft.text.bitext import Sentence
 from bitweft.text.lines import LineFile
 
@@ -42,14 +42,13 @@ class Brat(Format):
     def __init__(self) -> None:
         self._others: list[tuple[int, str, str]] = []  # line, name, what follows
         self._kept: set[str] = set()
-        self._file = ""
 
-    def annotated(self, path: str, cut: Cut) -> Iterator[Record]:
+    def annotated(self, file: LineFile, cut: Cut) -> Iterator[Record]:
         """Read `doc.txt` line by line, with what `doc.ann` marks in each."""
-        document = str(Path(path).with_suffix(".txt"))
-        lines = list(_lines(document))
-        self._file = path
-        bound = self._read(path, lines)
+        if file.name == "-":
+            raise UsageError("brat's annotation needs a file's name: its text is beside it")
+        lines = list(_lines(LineFile(Path(file.name).with_suffix(".txt"))))
+        bound = self._read(file, lines)
         for number, (_, text) in enumerate(lines):
             sentence = Sentence(cut(text), text)
             places = sentence.spans
@@ -57,41 +56,43 @@ class Brat(Format):
             spans = [Span(*words_of(*piece, places), mark.label) for mark in marks for piece in mark.pieces]
             yield Record(sentence, number + 1, tuple(spans), marks)
 
-    def _read(self, path: str, lines: list[tuple[int, str]]) -> dict[int, list[_Bound]]:
+    def _read(self, file: LineFile, lines: list[tuple[int, str]]) -> dict[int, list[_Bound]]:
         """Sort the annotations: those of text by sentence, the others by themselves."""
         bound: dict[int, list[_Bound]] = {}
         names: set[str] = set()
-        self._others, self._kept = [], set()
-        for number, line in enumerate(LineFile(path).lines(), 1):
+        self._others = []
+        for number, line in enumerate(file.lines(), 1):
             if not line.strip():
                 continue
             match = _BOUND.fullmatch(line)
             other = _OTHER.fullmatch(line)
             if match is None and other is None:
-                raise InputError("not a line of brat's standoff format", file=path, line=number)
+                raise InputError("not a line of brat's standoff format", file=file.name, line=number)
             name = (match or other)[1]  # type: ignore[index]
             if name in names and name not in ("*", "#"):
-                raise InputError(f"{name} is there twice", file=path, line=number)
+                raise InputError(f"{name} is there twice", file=file.name, line=number)
             names.add(name)
             if match is not None:
-                place, mark = _bound(match, lines, path, number)
+                place, mark = _bound(match, lines, file.name, number)
                 bound.setdefault(place, []).append(mark)
             elif other is not None:
                 self._others.append((number, name, other[2]))
         for number, _, rest in self._others:
             unknown = next((found for found in _REFERENCE.findall(rest) if found not in names), None)
             if unknown is not None:
-                raise InputError(f"{unknown} is not in the file", file=path, line=number)
+                raise InputError(f"{unknown} is not in the file", file=file.name, line=number)
         return bound
 
-    def bare(self, path: str, cut: Cut, *, lines: bool) -> Iterator[Record]:
+    def bare(self, file: LineFile, cut: Cut, *, lines: bool) -> Iterator[Record]:
         """Read the lines of the other document."""
-        for number, (offset, text) in enumerate(_lines(path), 1):
+        for number, (offset, text) in enumerate(_lines(file), 1):
             yield Record(Sentence(cut(text), text), number, (), offset)
 
     def carry(self, source: Record, target: Record, weights: Weights, rules: Rules) -> Carried:
         """Write the text-bound annotations of a sentence."""
-        found = iter(project_spans(source.spans, weights, source.sentence.tokens, target.sentence.tokens, rules))
+        found = iter(
+            project_spans(source.spans, weights, source.sentence.tokens, target.sentence.tokens, rules)
+        )
         written: list[str] = []
         items: list[Item] = []
         for mark in source.source:
@@ -137,9 +138,7 @@ def _item(mark: _Bound, source: Record, target: Record, piece: tuple[int, int], 
     return Item(mark.label, text, target.sentence.text[start:end], outcome.probability)
 
 
-def _bound(
-    match: re.Match[str], lines: list[tuple[int, str]], file: str, number: int
-) -> tuple[int, _Bound]:
+def _bound(match: re.Match[str], lines: list[tuple[int, str]], file: str, number: int) -> tuple[int, _Bound]:
     """Find the sentence of a text-bound annotation, and its pieces there."""
     name, label, places, said = match.groups()
     pieces = [tuple(map(int, place.split())) for place in places.split(";")]
@@ -158,14 +157,14 @@ def _bound(
     return sentence, _Bound(name, label, own)
 
 
-def _lines(path: str) -> Iterator[tuple[int, str]]:
+def _lines(file: LineFile) -> Iterator[tuple[int, str]]:
     """Give each line with the characters before it; a carriage return at its end counts as one of them."""
     offset = 0
-    for raw in LineFile(path).raw_lines():
+    for raw in file.raw_lines():
         try:
             line = raw.decode("utf-8")
         except UnicodeDecodeError:
-            list(LineFile(path).lines())  # says where the fault is
+            list(file.lines())  # says where the fault is
             raise
         yield offset, line.removesuffix("\r")
         offset += len(line) + 1

@@ -1,4 +1,4 @@
-"""CoNLL-2002 and 2003: a word and its columns a line, a blank line between sentences; names in the last column.
+"""CoNLL-2002 and 2003: a word and its columns a line, a blank line between sentences, names in the last one.
 
 Tags are read whatever their scheme (IOB1, IOB2, BILOU, or with E and S for L and U), and written in the same.
 """
@@ -92,17 +92,17 @@ class Conll(Format):
             raise UsageError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
         self._scheme = scheme
 
-    def annotated(self, path: str, cut: Cut) -> Iterator[Record]:
+    def annotated(self, file: LineFile, cut: Cut) -> Iterator[Record]:
         """Read words with tags."""
-        file = LineFile(path)
         if self._scheme is None:
-            self._scheme = scheme_of([row[-1] for row in rows.rows] for _, rows in _sentences(file, tagged=True))
+            self._scheme = scheme_of(
+                [row[-1] for row in rows.rows] for _, rows in _sentences(file, tagged=True)
+            )
         for line, rows in _sentences(file, tagged=True):
             yield _record(line, rows, spans_of([row[-1] for row in rows.rows]))
 
-    def bare(self, path: str, cut: Cut, *, lines: bool) -> Iterator[Record]:
+    def bare(self, file: LineFile, cut: Cut, *, lines: bool) -> Iterator[Record]:
         """Read words; the last of several columns is the one that will be replaced."""
-        file = LineFile(path)
         if not lines:
             yield from (_record(line, rows, ()) for line, rows in _sentences(file, tagged=False))
             return

@@ -1,8 +1,9 @@
 """Inline markup as a tree: tags and placeholders taken out of a text, and put into another.
 
-A text with markup is parted into the bare text and elements, which know their place in it: from `start` to `end`
-for a pair of tags, `start` = `end` for a single tag or a comment. A placeholder stays in the text, because the other
-text may have it too, and is an element besides. Elements are a tree. Where tags cross (`<b>a <i>b</b> c</i>`), the inner element is parted in two at the end of the outer one.
+A text with markup is parted into the bare text and elements, which know their place in it: from `start` to
+`end` for a pair of tags, `start` = `end` for a single tag or a comment. A placeholder stays in the text,
+because the other text may have it too, and is an element besides. Elements are a tree. Where tags cross
+(`<b>a <i>b</b> c</i>`), the inner element is parted in two at the end of the outer one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,24 @@ from dataclasses import dataclass, field
 from bitweft.errors import InputError
 
 # HTML's elements that never have an end tag.
-_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_VOID = frozenset(
+    (
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "param",
+        "source",
+        "track",
+        "wbr",
+    )
+)
 _DEPTH = 100  # elements within one another, at most
 _MARKUP = re.compile(
     r"(?P<opaque><!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>)"
@@ -35,6 +53,7 @@ class Element:
     start: int = 0  # characters of the bare text
     end: int = 0
     children: list[Element] = field(default_factory=list)
+    spaced: tuple[bool, bool] = (False, False)  # whether a placeholder has a space before it, and after
     is_rest: bool = False  # the part of an element after the end of one that it crosses
 
     @property

@@ -3,8 +3,8 @@
     {"text": "Rome is old", "spans": [{"start": 0, "end": 4, "label": "LOC"}]}
     {"text": "Rome is old", "entities": [[0, 4, "LOC"]]}
 
-The key is `spans`, `entities`, `labels` or `label`; the output has the same key and the same kind of items, and
-`probabilities` beside lists.
+The key is `spans`, `entities`, `labels` or `label`; the output has the same key and the same kind of items,
+and `probabilities` beside lists.
 """
 
 from __future__ import annotations
@@ -47,34 +47,32 @@ class Jsonl(Format):
     endings = (".jsonl", ".ndjson")
     raw = True
 
-    def annotated(self, path: str, cut: Cut) -> Iterator[Record]:
+    def annotated(self, file: LineFile, cut: Cut) -> Iterator[Record]:
         """Read texts with spans."""
-        for number, data in _objects(path):
+        for number, data in _objects(file):
             key = next((key for key in KEYS if key in data), KEYS[0])
             items = data.get(key) or []
             if not isinstance(items, list):
-                raise InputError(f"{key!r} must be a list of spans", file=path, line=number)
+                raise InputError(f"{key!r} must be a list of spans", file=file.name, line=number)
             text = data["text"]
             sentence = Sentence(cut(text), text)
             places = sentence.spans
-            marks = tuple(_mark(item, text, path, number) for item in items)
+            marks = tuple(_mark(item, text, file.name, number) for item in items)
             spans = tuple(Span(*words_of(mark.start, mark.end, places), mark.label) for mark in marks)
             yield Record(sentence, number, spans, _Source(data, key, marks))
 
-    def bare(self, path: str, cut: Cut, *, lines: bool) -> Iterator[Record]:
+    def bare(self, file: LineFile, cut: Cut, *, lines: bool) -> Iterator[Record]:
         """Read texts; an object's other keys are kept."""
         if lines:
-            for number, text in enumerate(LineFile(path).lines(), 1):
+            for number, text in enumerate(file.lines(), 1):
                 yield Record(Sentence(cut(text), text), number, (), {})
             return
-        for number, data in _objects(path):
+        for number, data in _objects(file):
             yield Record(Sentence(cut(data["text"]), data["text"]), number, (), data)
 
     def carry(self, source: Record, target: Record, weights: Weights, rules: Rules) -> Carried:
         """Write the target's text with spans."""
-        outcomes = project_spans(
-            source.spans, weights, source.sentence.tokens, target.sentence.tokens, rules
-        )
+        outcomes = project_spans(source.spans, weights, source.sentence.tokens, target.sentence.tokens, rules)
         own: _Source = source.source
         items: list[Item] = []
         written: list[object] = []
@@ -122,13 +120,13 @@ def _mark(item: object, text: str, file: str, line: int) -> _Mark:
     return _Mark(start, end, label, own)
 
 
-def _objects(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _objects(file: LineFile) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read an object with a text from each line."""
-    for number, line in enumerate(LineFile(path).lines(), 1):
+    for number, line in enumerate(file.lines(), 1):
         try:
             data = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"not JSON: {error}", file=path, line=number) from error
+            raise InputError(f"not JSON: {error}", file=file.name, line=number) from error
         if not isinstance(data, dict) or not isinstance(data.get("text"), str):
-            raise InputError('expected an object with a "text"', file=path, line=number)
+            raise InputError('expected an object with a "text"', file=file.name, line=number)
         yield number, data

@@ -1,9 +1,10 @@
 """Inline markup: a translation gets the tags and placeholders of its source.
 
-Words and spaces of the translation stay as they are; no tag is lost, and none is there twice unless it crossed
-another. A pair of tags goes around the counterpart of what it enclosed; an outer one is widened to hold its inner
-ones. A pair without a counterpart, or without words, becomes an empty one, and goes, like single tags and
-placeholders, where the words beside it went. A placeholder that the translation has already is not put in again.
+Words and spaces of the translation stay as they are; no tag is lost, and none is there twice unless it
+crossed another. A pair of tags goes around the counterpart of what it enclosed; an outer one is widened to
+hold its inner ones. A pair without a counterpart, or without words, becomes an empty one, and goes, like
+single tags and placeholders, where the words beside it went. A placeholder that the translation has already
+is not put in again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bitweft.corpus.project.spans import NO_WORD, project_spans
 from bitweft.text.bitext import Sentence
 from bitweft.text.lines import LineFile
 
-LINKED = 0.1  # a word with no better link does not tell where a mark belongs
+LINKED = 0.3  # a word with no better link does not tell where a mark belongs
 
 
 class Markup(Format):
@@ -29,15 +30,15 @@ class Markup(Format):
     endings = (".html", ".xml")
     raw = True
 
-    def annotated(self, path: str, cut: Cut) -> Iterator[Record]:
+    def annotated(self, file: LineFile, cut: Cut) -> Iterator[Record]:
         """Read lines with markup; words are those of the text without it."""
-        for number, line in enumerate(LineFile(path).lines(), 1):
-            text, root = parse(line, file=path, number=number)
+        for number, line in enumerate(file.lines(), 1):
+            text, root = parse(line, file=file.name, number=number)
             yield Record(Sentence(_cut(text, root, cut), text), number, (), root)
 
-    def bare(self, path: str, cut: Cut, *, lines: bool) -> Iterator[Record]:
+    def bare(self, file: LineFile, cut: Cut, *, lines: bool) -> Iterator[Record]:
         """Read lines."""
-        for number, line in enumerate(LineFile(path).lines(), 1):
+        for number, line in enumerate(file.lines(), 1):
             yield Record(Sentence(cut(line), line), number)
 
     def carry(self, source: Record, target: Record, weights: Weights, rules: Rules) -> Carried:
@@ -73,6 +74,8 @@ class _Transfer:
         placed = Element("", end=len(self._target.text))
         placed.children = self._place(root.children, found, placeholders(self._target.text), items)
         _arrange(placed)
+        for mark in placed.walk():
+            self._separate(mark)
         return serialize(self._target.text, placed), items
 
     def _pin(self, root: Element) -> None:
@@ -110,6 +113,9 @@ class _Transfer:
             text = self._source.text[element.start : element.end]
             outcome = found.get(id(element))
             copy = Element(element.opening, element.closing, element.name)
+            if element.is_placeholder:
+                source = self._source.text
+                copy.spaced = source[: element.start][-1:].isspace(), source[element.end :][:1].isspace()
             if element.is_placeholder and kept[element.opening] > 0:
                 kept[element.opening] -= 1
                 continue
@@ -123,7 +129,6 @@ class _Transfer:
                     items.append(Item(element.name, text, None, outcome.probability, outcome.reason))
                 else:
                     items.append(Item(element.name, element.opening, "", 1.0))
-                self._separate(copy, element)
             copy.children = self._place(element.children, found, kept, items)
             placed.append(copy)
         return placed
@@ -144,7 +149,10 @@ class _Transfer:
         source = self._source.text
         before = len(source[: element.start]) - len(source[: element.start].rstrip())
         after = len(source[element.end :]) - len(source[element.end :].lstrip())
-        by_left = left == right or (self._crossed(element, left), before) <= (self._crossed(element, right), after)
+        by_left = left == right or (self._crossed(element, left), before) <= (
+            self._crossed(element, right),
+            after,
+        )
         slot = left if by_left else right
         gap = places[slot - 1][1] if slot else 0, places[slot][0] if slot < len(places) else len(text)
         if by_left and slot or slot == len(places):
@@ -169,14 +177,12 @@ class _Transfer:
         first, _ = words_of(element.start, element.start, self._source_places)
         return float(self._weights[:first, slot:].sum() + self._weights[first:, :slot].sum())
 
-    def _separate(self, copy: Element, element: Element) -> None:
+    def _separate(self, copy: Element) -> None:
         """Set a placeholder off by spaces where it was in the source, and the text has none there."""
-        if not element.is_placeholder:
-            return
-        source, text, place = self._source.text, self._target.text, copy.start
-        if element.start and source[element.start - 1].isspace() and place and not text[place - 1].isspace():
+        text, place = self._target.text, copy.start
+        if copy.spaced[0] and text[:place][-1:].strip():
             copy.opening = " " + copy.opening
-        if source[element.end : element.end + 1].isspace() and text[place : place + 1].strip():
+        if copy.spaced[1] and text[place : place + 1].strip():
             copy.opening += " "
 
 

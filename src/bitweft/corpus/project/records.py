@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from bitweft.corpus.project.rules import Rules
 from bitweft.text.bitext import Sentence
+from bitweft.text.lines import LineFile
 
 Weights: TypeAlias = npt.NDArray[np.float64]
 Cut: TypeAlias = Callable[[str], Sequence[str]]
@@ -73,9 +74,10 @@ class Format(ABC):
     name: ClassVar[str]
     endings: ClassVar[tuple[str, ...]]  # of file names
     raw: ClassVar[bool] = False  # whether text must be cut into words; it comes in words otherwise
+    two_passes: ClassVar[bool] = False  # whether `observe` wants to see all sentences first
 
     @abstractmethod
-    def annotated(self, path: str, cut: Cut) -> Iterator[Record]:
+    def annotated(self, file: LineFile, cut: Cut) -> Iterator[Record]:
         """Read the annotated side.
 
         Raises:
@@ -83,13 +85,16 @@ class Format(ABC):
         """
 
     @abstractmethod
-    def bare(self, path: str, cut: Cut, *, lines: bool) -> Iterator[Record]:
+    def bare(self, file: LineFile, cut: Cut, *, lines: bool) -> Iterator[Record]:
         """Read the other side: a file of this format, or plain text with a sentence a line (`lines`)."""
 
     @abstractmethod
     def carry(self, source: Record, target: Record, weights: Weights, rules: Rules) -> Carried:
         """Write the target sentence with the annotation of the source, by the weights of all links."""
 
-    def finish(self) -> Iterator[str]:
-        """Write what comes after the last sentence."""
+    def observe(self, source: Record, target: Record, weights: Weights) -> None:  # noqa: B027
+        """See a sentence before any is carried."""
+
+    def finish(self) -> Iterator[str | Item]:
+        """Write what comes after the last sentence, and say what became of it."""
         return iter(())

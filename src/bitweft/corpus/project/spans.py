@@ -1,12 +1,12 @@
 """Where a span of words stands in the other sentence.
 
-For a span S of source words and a stretch T of target words, let inside be the sum of w(s)·p(s, t) over both,
-p being the probability of a link. The stretch is the one with the highest
+For a span S of source words and a stretch T of target words, let inside be the sum of w(s)·p(s, t) over
+both, p being the probability of a link. The stretch is the one with the highest
 
     2 · inside / (sum of w(s) over S + sum of p(·, t) over T),
 
-an expected Dice coefficient: words of S that T leaves out count against it, and so do links of T's words to words
-outside S. It is the probability that is reported. The rest of the rules:
+an expected Dice coefficient: words of S that T leaves out count against it, and so do links of T's words to
+words outside S. It is the probability that is reported. The rest of the rules:
 
 - w(s) is 1 for the first and the last word of S. For those between it is the square of the word's best link:
   articles and prepositions, which link to several words and to none well, do not pull the stretch to theirs.

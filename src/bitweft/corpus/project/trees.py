@@ -1,24 +1,24 @@
 """Tags and trees of words, by direct correspondence, weighted by the probability of links.
 
-*Tags.* The source words vote for each target word's tag, with the square of the link's probability. Votes for one
-form are pooled over the text (Yarowsky & Ngai 2001): they decide where a word has no counterpart or a doubtful
-one. Signs have one vote for PUNCT.
+*Tags.* The source words vote for each target word's tag, with the square of the link's probability. Votes
+for one form are pooled over the text (Yarowsky & Ngai 2001): they decide where a word has no counterpart or
+a doubtful one. Signs have one vote for PUNCT.
 
-*Heads.* For every source word s with head g, the target gets the edge h → t with the weight p(g, h)² · p(s, t)²
-(Hwa et al. 2005, made soft as by Agić et al. 2016). The tree is the one with the highest sum; so it is always a
-tree, with one root, whatever the links. What the source leaves open is repaired by weaker weights: how often words
-of this tag stand so far before or after a head of that tag, counted over the text where both have counterparts;
-and nearness.
+*Heads.* For every source word s with head g, the target gets the edge h → t with the weight p(g, h)² · p(s,
+t)² (Hwa et al. 2005, made soft as by Agić et al. 2016). The tree is the one with the highest sum; so it is
+always a tree, with one root, whatever the links. What the source leaves open is repaired by weaker weights:
+how often words of this tag stand so far before or after a head of that tag, counted over the text where
+both have counterparts; and nearness.
 
-*Relations* are those of the counterpart, if it has the tag that was chosen; otherwise the most frequent for the
-tags of word and head. Features come with the tag. Lemmas are not carried.
+*Relations* are those of the counterpart, if it has the tag that was chosen; otherwise the most frequent for
+the tags of word and head. Features come with the tag. Lemmas are not carried.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -57,16 +57,17 @@ class Treebank:
     """Carry tags and trees; what was observed of a text helps where links leave something open."""
 
     def __init__(self) -> None:
-        self._votes: defaultdict[str, Counter[Kind]] = defaultdict(Counter)
-        self._habits: defaultdict[str, Counter[tuple[str, int]]] = defaultdict(Counter)
-        self._relations: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self._votes: defaultdict[str, defaultdict[Kind, float]] = defaultdict(_tally)
+        self._habits: defaultdict[str, defaultdict[tuple[str, int], float]] = defaultdict(_tally)
+        self._relations: defaultdict[tuple[str, str], defaultdict[str, float]] = defaultdict(_tally)
 
     def observe(self, source: Sequence[Word], target: Sequence[str], weights: Weights) -> None:
         """Count the votes for forms, and the habits of tags, of one sentence."""
         if not source or not target:
             return
         for form, votes in zip(target, _votes(source, weights), strict=True):
-            self._votes[form.lower()].update(votes)
+            for kind, weight in votes.items():
+                self._votes[form.lower()][kind] += weight
         places, best = weights.argmax(1), weights.max(1) ** 2
         for s, word in enumerate(source):
             if word.head is None:
@@ -87,28 +88,30 @@ class Treebank:
         if not source:
             weights = np.zeros((1, len(target)))
             source = [Word("", "X")]
-        kinds = [
-            self._kind(form, votes) for form, votes in zip(target, _votes(source, weights), strict=True)
-        ]
+        kinds = [self._kind(form, votes) for form, votes in zip(target, _votes(source, weights), strict=True)]
         partners = [_partner(source, kind, weights[:, t]) for t, kind in enumerate(kinds)]
         tags = [kind[0] for kind in kinds]
         has_tree = all(word.head is not None for word in source)
         heads: Sequence[int | None] = self._heads(source, tags, weights) if has_tree else [None] * len(target)
         return [
-            Carry(Word(form, *kind, head, self._relation(source, tags, t, head, s)), float(weights[:, t].max()), s)
+            Carry(
+                Word(form, *kind, head, self._relation(source, tags, t, head, s)),
+                float(weights[:, t].max()),
+                s,
+            )
             for t, (form, kind, head, s) in enumerate(zip(target, kinds, heads, partners, strict=True))
         ]
 
-    def _kind(self, form: str, votes: Counter[Kind]) -> Kind:
+    def _kind(self, form: str, votes: Mapping[Kind, float]) -> Kind:
         """Choose a tag, then features among those that go with it."""
-        pool = self._votes[form.lower()] if form.lower() in self._votes else Counter()
+        pool: Mapping[Kind, float] = self._votes.get(form.lower(), {})
         total = sum(pool.values()) or 1.0
-        scores: Counter[Kind] = Counter(votes)
+        scores = defaultdict(float, votes)
         for kind, weight in pool.items():
             scores[kind] += _POOL * weight / total
         if is_sign(form):
             scores["PUNCT", "_"] += 1.0
-        tags: Counter[str] = Counter()
+        tags: defaultdict[str, float] = defaultdict(float)
         for (tag, _), weight in scores.items():
             tags[tag] += weight
         if not tags:
@@ -134,7 +137,7 @@ class Treebank:
         rough = np.sign(steps) * np.searchsorted(_BOUNDS, np.abs(steps), "right")
         of_tag = {tag: np.flatnonzero([tag == other for other in tags]) for tag in set(tags)}
         for tag, words in of_tag.items():
-            habits = self._habits[tag] if tag in self._habits else Counter()
+            habits: Mapping[tuple[str, int], float] = self._habits.get(tag, {})
             total = sum(habits.values()) + _SMOOTH
             for (head, step), weight in habits.items():
                 if not head:
@@ -153,11 +156,15 @@ class Treebank:
             return "root"
         if partner is not None and source[partner].relation not in ("root", "_"):
             return source[partner].relation
-        common = self._relations.get((tags[t], tags[head - 1]), Counter())
+        common: Mapping[str, float] = self._relations.get((tags[t], tags[head - 1]), {})
         return max(common, key=lambda name: (common[name], name), default="dep")
 
 
 _BOUNDS = (1, 2, 3, 4, 7)  # where steps of like length begin
+
+
+def _tally() -> defaultdict[Any, float]:
+    return defaultdict(float)
 
 
 def _step(distance: int) -> int:
@@ -166,14 +173,14 @@ def _step(distance: int) -> int:
     return size if distance > 0 else -size
 
 
-def _votes(source: Sequence[Word], weights: Weights) -> list[Counter[Kind]]:
+def _votes(source: Sequence[Word], weights: Weights) -> list[dict[Kind, float]]:
     """Let the source words vote for the kind of each target word."""
     kinds = sorted({word[1:3] for word in source})
     which = np.array([kinds.index(word[1:3]) for word in source])
     votes = np.zeros((len(kinds), weights.shape[1]))
     np.add.at(votes, which, weights**2)
     return [
-        Counter({kinds[k]: float(votes[k, t]) for k in np.flatnonzero(votes[:, t] > 1e-3)})
+        {kinds[k]: float(votes[k, t]) for k in np.flatnonzero(votes[:, t] > 1e-3)}
         for t in range(weights.shape[1])
     ]
 
