@@ -5,32 +5,38 @@ BIN = $(VENV)/bin
 
 .PHONY: demo fuzz test test-slow lint bench clean
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+# What the default recipe needs, and nothing else: enough for the demo.
+$(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,serve]'
+	$(BIN)/python -m pip install --quiet -e .
+	@touch $@
+
+# Everything that tests, checks and the paper's recipe need.
+$(VENV)/.installed-dev: $(VENV)/.installed constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,paper,serve]'
 	@touch $@
 
 demo: $(VENV)/.installed
 	$(BIN)/bitweft demo -o bitweft-demo --force
 
-test: $(VENV)/.installed
+test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --cov=bitweft --cov-report=term:skip-covered
 
-test-slow: $(VENV)/.installed
+test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow
 
-bench: $(VENV)/.installed
+bench: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python benchmarks/accuracy.py --docs
 	$(BIN)/python benchmarks/speed.py --docs
 
 # Mutated files through every reader, verb and model, for SECONDS.
 SECONDS ?= 180
-fuzz: $(VENV)/.installed
+fuzz: $(VENV)/.installed-dev
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
 
-lint: $(VENV)/.installed
+lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

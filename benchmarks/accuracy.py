@@ -1,4 +1,4 @@
-"""Accuracy of bitweft and its peers on the same files: test AER, its mean and spread over seeds, and the time.
+"""Accuracy of bitweft and its peers on the same files: test AER over several seeds, and the time it took.
 
     python benchmarks/accuracy.py                                     the whole table
     python benchmarks/accuracy.py --rows en-fr:2k ro-en --seeds 1     some of it
@@ -7,14 +7,13 @@
 
 Text: test and dev, then the first training pairs, lower-cased. Each run is a process of its own; its CPU and
 wall seconds are those of the whole process. bitweft's inner loops are compiled before, as they are once per
-installation. Every run is kept under a key of all that went into it: what was stopped goes on where it was.
-Writes accuracy.json and accuracy.md; with --docs also the tables and the figure of docs/performance.md.
+installation. Every run is kept in --cache under a key of all that went into it: what was stopped goes on
+where it was. Writes accuracy.json and accuracy.md to --output; with --docs also the tables and the figure of
+docs/performance.md.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import statistics
 import tempfile
@@ -24,13 +23,16 @@ from typing import Any, NamedTuple
 
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.formats.registry import read_alignments
-from cells import (
+from cells import Cells, Unchanged, code_digest
+from corpora import ROOT, Row, Sample, file_sizes, gold_of, pairs_of, require, write_sample
+from measuring import measure, python
+from peers import SYSTEMS, best_heuristic, require_installed, run, scores, system_key, warm_up
+from reporting import (
     CACHE,
-    Cells,
-    Unchanged,
-    add_places,
-    bitweft_key,
     fill_block,
+    new_parser,
+    parse,
+    read_results,
     say,
     standing,
     surroundings,
@@ -39,9 +41,6 @@ from cells import (
     write_json,
     write_text,
 )
-from corpora import DATA, ROOT, Row, Sample, gold_of, pairs_of, write_sample
-from measuring import measure, python
-from peers import SYSTEMS, best_heuristic, run, scores, system_key, warm_up
 
 ROWS = ("en-fr:2k", "en-fr:20k", "en-fr:100k", "en-fr", "ro-en", "en-cs")
 BINS = 10  # of the reliability table
@@ -73,23 +72,25 @@ def jobs_of(rows: Sequence[Row], systems: Sequence[str], seeds: int) -> list[Job
 
 def key_of(job: Job, threads: int) -> dict[str, Any]:
     """Give all that a run depends on."""
-    files = sorted((DATA / job.row.text).glob("[dt]*.*"))
-    return {
+    key = {
         "system": job.system,
         "text": job.row.text,
         "pairs": job.row.pairs,
         "run": job.seed,
         "threads": threads,
-        "files": {path.name: path.stat().st_size for path in files if ".pos" not in path.name},
-        **(bitweft_key() if job.system == "reliability" else system_key(job.system)),
+        "files": file_sizes(job.row.text),
     }
+    if job.system in ("bitweft", "reliability"):
+        return {**key, **system_key("bitweft"), "code": code_digest()}
+    return {**key, **system_key(job.system)}
 
 
 def seconds(job: Job) -> float:
     """Guess how long a run takes: bitweft's time grows with the pairs, eflomal's with their root."""
     pairs = job.row.pairs
     if pairs is None:  # some 60 compressed bytes a pair
-        pairs = sum(path.stat().st_size for path in (DATA / job.row.text).glob("train.??.xz")) // 60
+        sizes = file_sizes(job.row.text)
+        pairs = sum(size for name, size in sizes.items() if name.startswith("train.")) // 60
     return 0.7 * math.sqrt(pairs + 500) if job.system == "eflomal" else 3 + 0.0007 * pairs
 
 
@@ -230,7 +231,7 @@ def markdown(results: dict[str, Any]) -> str:
 
 def publish(output: Path, docs: bool) -> None:
     """Make the Markdown, and on demand the tables and the figure of the docs, from the JSON."""
-    results = json.loads((output / "accuracy.json").read_text(encoding="utf-8"))
+    results = read_results(output / "accuracy.json")
     text = markdown(results)
     write_text(output / "accuracy.md", text)
     print(text)
@@ -259,7 +260,7 @@ def measure_all(jobs: Sequence[Job], cells: Cells, threads: int) -> dict[Job, di
 
         kept = [key_of(job, threads) in cells for job in jobs]
         if not all(kept):
-            warm_up(jobs[0].row.text, Path(name) / "warm")
+            warm_up(write_sample(Row(jobs[0].row.text, 100), Path(name) / "warm"), Path(name) / "warm")
         weights = [0 if own else seconds(job) for own, job in zip(kept, jobs, strict=True)]
         for job in with_progress(jobs, weights):
             found[job] = cells.get(key_of(job, threads), lambda job=job: work(job))  # type: ignore[misc]
@@ -268,18 +269,18 @@ def measure_all(jobs: Sequence[Job], cells: Cells, threads: int) -> dict[Job, di
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Make the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", nargs="+", default=ROWS, help=f"texts ({' '.join(ROWS)})")
-    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="runs of each system (3)")
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=("bitweft", "eflomal"))
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of every system alike (1)")
-    add_places(parser, cache=CACHE / "accuracy", page="performance.md")
-    args = parser.parse_args(arguments)
+    parser = new_parser(__doc__)
+    add = parser.add_argument
+    add("--rows", nargs="+", default=ROWS, metavar="TEXT", help=f"texts to measure on ({' '.join(ROWS)})")
+    add("--seeds", type=int, default=3, metavar="N", help="runs of each system on each text (3)")
+    add("--systems", nargs="+", choices=SYSTEMS, default=("bitweft", "eflomal"), help="(bitweft eflomal)")
+    add("--threads", type=int, default=1, metavar="N", help="threads of every system (1)")
+    args = parse(parser, arguments, page="docs/performance.md", cache=CACHE / "accuracy")
     if not args.publish:
-        jobs = jobs_of([Row.parse(row) for row in args.rows], args.systems, args.seeds)
-        found = measure_all(jobs, Cells(args.cache), args.threads)
+        rows = [Row.parse(row) for row in args.rows]
+        require(row.text for row in rows)
+        require_installed(args.systems)
+        found = measure_all(jobs_of(rows, args.systems, args.seeds), Cells(args.cache), args.threads)
         write_json(args.output / "accuracy.json", results_of(found, args.threads))
         say(f"{args.output / 'accuracy.json'} is written")
     publish(args.output, args.docs)

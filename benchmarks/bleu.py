@@ -28,10 +28,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bitweft.corpus.phrases import unescape
-from cells import (
+from corpora import DATA, ROOT, TRANSLATION, file_sizes, require
+from moses_system import Moses
+from reporting import (
     CACHE,
-    add_places,
     fill_block,
+    new_parser,
+    parse,
+    read_results,
     say,
     span,
     surroundings,
@@ -40,10 +44,8 @@ from cells import (
     write_json,
     write_text,
 )
-from corpora import DATA, ROOT
-from moses_system import Moses
 from smt import Experiment, Steps, prepare_held, prepare_training, read_lines
-from smt_links import LINKERS
+from smt_links import LINKERS, require_linkers
 
 SENTENCE = 0.06  # seconds that the decoder takes for one, about
 
@@ -129,7 +131,7 @@ def run(args: argparse.Namespace, moses: Moses | None) -> dict[str, Any]:
     """Do what is not kept yet, and put the report together."""
     steps = Steps(args.cache)
     data = args.data / "en-fr"
-    origin = {"data": {path.name: path.stat().st_size for path in sorted(data.glob("*.??*"))}}
+    origin = {"data": file_sizes("en-fr", TRANSLATION, args.data)}
     training = steps.step(
         "training", {**origin, "pairs": args.pairs}, lambda path: prepare_training(data, args.pairs, path)
     )
@@ -162,7 +164,7 @@ def with_earlier(report: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def publish(output: Path, docs: bool) -> None:
     """Make the Markdown, and on demand the table and the figure of the docs, from the JSON."""
-    report = json.loads((output / "bleu.json").read_text(encoding="utf-8"))
+    report = read_results(output / "bleu.json")
     text = markdown(report)
     write_text(output / "bleu.md", text)
     print(text)
@@ -176,21 +178,18 @@ def publish(output: Path, docs: bool) -> None:
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     add = parser.add_argument
-    add("--data", type=Path, default=DATA, metavar="DIR", help="that holds en-fr (WEFT_DATA)")
+    add("--data", type=Path, default=DATA, metavar="DIR", help="directory that holds en-fr (WEFT_DATA)")
     add("--pairs", type=int, default=100_000, metavar="N", help="training pairs (%(default)s)")
     add("--tune", type=int, default=300, metavar="N", help="sentences of mt-tune to use (%(default)s)")
     add("--test", type=int, metavar="N", help="sentences of mt-test to use (all)")
     add("--runs", type=int, default=5, metavar="N", help="tuning runs (%(default)s)")
     add("--rounds", type=int, default=4, metavar="N", help="rounds of tuning at most (%(default)s)")
-    add("--systems", nargs="+", choices=LINKERS, default=list(LINKERS), help="links (all)")
-    add("--moses", type=Path, metavar="DIR", help="use this Moses installation")
+    add("--systems", nargs="+", choices=LINKERS, default=list(LINKERS), help="aligners to compare (all)")
+    add("--moses", type=Path, metavar="DIR", help="use the decoder and MERT of this Moses installation")
     add("--threads", type=int, default=1, metavar="N", help="threads of Moses' decoder (%(default)s)")
-    add_places(parser, cache=CACHE / "bleu", page="results.md")
-    return parser.parse_args(argv)
+    return parse(parser, argv, page="docs/results.md", cache=CACHE / "bleu")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -201,9 +200,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"{args.moses}: not a Moses installation, without {', '.join(missing)}")
         return 1
     if not args.publish:
-        if not (args.data / "en-fr" / "mt-test.fr").exists():
-            say(f"{args.data / 'en-fr'}: no such text; name its directory with --data or WEFT_DATA")
-            return 1
+        require(["en-fr"], TRANSLATION, args.data)
+        require_linkers(args.systems)
         path = args.output / "bleu.json"
         write_json(path, with_earlier(run(args, moses), path))
         say(f"{path} is written")

@@ -1,15 +1,15 @@
 """The text that benchmarks measure on, and the field's protocol: what is read, in which order, how written.
 
 The directory is named by WEFT_DATA, or is `shared/data` beside the repository. A language pair is a directory
-`en-fr` with `train.en.xz`, `dev.en`, `test.en`, their counterparts, `dev.gold` and `test.gold`. All text is
-lower-cased; the text of test and dev (never their gold links) stands before the training pairs.
+`en-fr` with `train.en.xz`, `dev.en`, `test.en`, their counterparts, `dev.gold` and `test.gold` (README.md).
+All text is lower-cased; the text of test and dev (never their gold links) stands before the training pairs.
 """
 
 from __future__ import annotations
 
 import lzma
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -21,10 +21,21 @@ from bitweft.links.formats.registry import read_gold
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("WEFT_DATA", ROOT.parent / "shared" / "data"))
 MEASURED = ("test", "dev")  # in the order of the text
+# The files of a language pair, {} standing for each of its languages; those of tags, and of translation.
+FILES = ("train.{}.xz", "dev.{}", "test.{}", "dev.gold", "test.gold")
+TAGS = ("train.{}.pos.xz", "dev.{}.pos", "test.{}.pos")
+TRANSLATION = ("train.{}.xz", "mt-tune.{}", "mt-test.{}")
+HELP = """\
+This benchmark measures on real text, which the project does not contain. Put it into a directory and name
+that directory:
+    WEFT_DATA=DIRECTORY python benchmarks/...
+benchmarks/README.md says which files a language pair consists of, and where the text is published.
+Without any text of your own you can run
+    python benchmarks/sample.py"""
 
 
-class NoDataError(Exception):
-    """Say that the text to measure on is not there."""
+class NoDataError(SystemExit):
+    """End the script, saying which text is missing and how to get it."""
 
 
 @dataclass(frozen=True)
@@ -71,27 +82,58 @@ def lines(path: Path, limit: int | None = None) -> Iterator[str]:
         yield from islice((line.rstrip("\n") for line in stream), limit)
 
 
+def _paths(text: str, files: Iterable[str], data: Path | None) -> list[Path]:
+    names = (name.format(language) for name in files for language in text.split("-"))
+    return [(data or DATA) / text / name for name in dict.fromkeys(names)]
+
+
 def available(text: str, data: Path | None = None) -> bool:
     """Tell whether the files of a language pair are there."""
-    return ((data or DATA) / text / "test.gold").exists()
+    return all(path.exists() for path in _paths(text, FILES, data))
+
+
+def require(texts: Iterable[str], files: Iterable[str] = FILES, data: Path | None = None) -> None:
+    """Make sure that files of language pairs are there, before anything runs.
+
+    Raises:
+        NoDataError: some are missing.
+    """
+    wanted = [path for text in dict.fromkeys(texts) for path in _paths(text, files, data)]
+    missing = [path for path in wanted if not path.exists()]
+    if missing:
+        raise NoDataError("\n".join([*(f"{path}: no such file" for path in missing), "", HELP]))
+
+
+def file_sizes(text: str, files: Iterable[str] = FILES, data: Path | None = None) -> dict[str, int]:
+    """Give the sizes of files of a text by name: part of the key of what is measured on them."""
+    return {path.name: path.stat().st_size for path in _paths(text, files, data)}
 
 
 def pairs_of(
     text: str, part: str, limit: int | None = None, data: Path | None = None
 ) -> Iterator[tuple[str, str]]:
     """Give the lower-cased pairs of one part of a language pair."""
-    if not available(text, data):
-        raise NoDataError(f"no text {text} in {data or DATA}; set WEFT_DATA to the directory that holds it")
+    require([text], data=data)
     end = ".xz" if part == "train" else ""
     sides = (lines((data or DATA) / text / f"{part}.{language}{end}", limit) for language in text.split("-"))
     for source, target in zip(*sides, strict=True):
         yield source.lower(), target.lower()
 
 
-@cache
-def size_of(text: str, data: Path) -> int:
+def size_of(text: str) -> int:
     """Count the training pairs of a language pair."""
+    return _size(text, DATA)
+
+
+@cache
+def _size(text: str, data: Path) -> int:
     return sum(1 for _ in pairs_of(text, "train", data=data))
+
+
+def part_lines(text: str, part: str, language: str, limit: int | None = None) -> Iterator[str]:
+    """Give the lines of one side of a part, or of its tags (`en.pos`), as they are written."""
+    end = ".xz" if part == "train" else ""
+    return lines(DATA / text / f"{part}.{language}{end}", limit)
 
 
 def write_sample(row: Row, directory: Path, data: Path | None = None) -> Sample:

@@ -14,10 +14,10 @@ from typing import Any
 from bitweft.aligner import Aligner
 from bitweft.links.alignment import Alignment
 from bitweft.links.evaluate import evaluate
-from bitweft.recipes.default.posterior import Decoding
+from bitweft.recipes.base import Decoding
 from bitweft.text.bitext import Bitext
-from cells import Cells, Unchanged
-from corpora import DATA, Row, Sample, gold_of, part_of, write_sample
+from cells import Cells
+from corpora import Row, Sample, file_sizes, gold_of, part_of, write_sample
 from peers import DIRECTIONS, figures, run, system_key
 
 
@@ -43,10 +43,8 @@ class Directions:
 
     def key(self, system: str, row: Row, seed: int) -> dict[str, Any]:
         """Give all that a result depends on."""
-        files = (DATA / row.text).glob("[dt]*.*")
-        sizes = {path.name: path.stat().st_size for path in files if ".pos" not in path.name}
-        own = {"system": system, "text": row.text, "pairs": row.pairs, "seed": seed, "files": sizes}
-        return {"what": "directions", **own, **system_key(system)}
+        text = {"text": row.text, "pairs": row.pairs, "files": file_sizes(row.text)}
+        return {"what": "directions", "system": system, **text, "seed": seed, **system_key(system)}
 
     def has(self, system: str, row: Row, seed: int) -> bool:
         """Tell whether a result is kept."""
@@ -63,11 +61,9 @@ class Directions:
 
 def measure(system: str, row: Row, seed: int, directory: Path, *, threads: int = 1) -> dict[str, Any]:
     """Align by a system in each way, and score test."""
-    code = Unchanged()
     sample = write_sample(row, directory / "text")
     if system == "bitweft":
         links = bitweft_links(sample, seed)
-        code.check()
     else:
         found = run(system, sample, directory / "links", seed=seed, threads=threads, resume=True)
         links = found.directions | found.links

@@ -7,8 +7,6 @@ Writes paper-speed.json and paper-speed.md; with --docs also the table of docs/p
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections.abc import Sequence
 from resource import RUSAGE_SELF, getrusage
@@ -16,13 +14,25 @@ from typing import Any
 
 import torch
 
-from bitweft.recipes.paper.recipe import PaperConfig, PaperRecipe
+from bitweft.recipes.paper.config import PaperConfig
+from bitweft.recipes.paper.recipe import PaperRecipe
 from bitweft.settings import with_settings
 from bitweft.text.bitext import SentencePair
-from cells import add_places, fill_block, say, standing, surroundings, table, write_json, write_text
-from corpora import ROOT
+from corpora import ROOT, require
 from measuring import peak_mib
-from paper import read_pairs
+from paper_cells import read_pairs
+from reporting import (
+    fill_block,
+    new_parser,
+    parse,
+    read_results,
+    say,
+    standing,
+    surroundings,
+    table,
+    write_json,
+    write_text,
+)
 
 WINDOWS = ("training.word_epochs=0", "training.negatives=0", "model.target_k1=3", "model.target_k2=3")
 SETTINGS = {
@@ -67,15 +77,13 @@ def markdown(results: dict[str, Any]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and write the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("--pairs", type=int, default=100_000, metavar="N", help="training pairs (100,000)")
-    parser.add_argument("--share", type=float, default=0.25, metavar="P", help="of an epoch to train (0.25)")
-    add_places(parser, cache=None, page="paper.md")
-    args = parser.parse_args(argv)
+    parser.add_argument("--share", type=float, default=0.25, metavar="P", help="share of an epoch (0.25)")
+    args = parse(parser, argv, page="docs/paper.md")
     path = args.output / "paper-speed.json"
     if not args.publish:
+        require(["en-fr"])
         torch.set_num_threads(1)
         pairs = read_pairs("en-fr", "train", tagged=False, limit=args.pairs)
         rows = {}
@@ -85,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         about = surroundings("torch")
         sizes = {"pairs": len(pairs), "share": args.share, "threads": 1}
         write_json(path, {"about": about, **sizes, "rows": rows})
-    text = markdown(json.loads(path.read_text(encoding="utf-8")))
+    text = markdown(read_results(path))
     write_text(path.with_suffix(".md"), text)
     print(text)
     if args.docs:

@@ -5,16 +5,15 @@ A cell that was not run is shown as such.
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cells import fill_block, span, table, write_text
 from corpora import ROOT, Row
 from published import BASELINE, LANGUAGES, ROWS
+from reporting import fill_block, read_results, span, table, write_text
 
 FIGURES = ("precision", "recall", "f1", "aer")
 NOT_RUN = "not run"
@@ -146,7 +145,7 @@ def markdown(results: dict[str, Any]) -> str:
 
 def publish(path: Path, *, docs: bool) -> None:
     """Make the Markdown and, on demand, the block and the figure of docs/results.md from the JSON."""
-    results = json.loads(path.read_text(encoding="utf-8"))
+    results = read_results(path)
     text = markdown(results)
     write_text(path.with_suffix(".md"), text)
     print(text)

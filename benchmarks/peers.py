@@ -4,14 +4,14 @@
 
 is the child process for sil-thot: it learns from all pairs, and writes the links of the first COUNT.
 
-Peers have their defaults, and learn both directions; their links are symmetrised by every heuristic that bitweft
-knows, and the best on test is what a table shows: the choice favours them.
+Peers have their defaults, and learn both directions; their links are symmetrised by every heuristic that
+bitweft knows, and the best on test is what a table shows: the choice favours them.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -23,9 +23,10 @@ from bitweft.links.formats.registry import read_alignments, write_alignments
 from bitweft.links.symmetrize import HEURISTICS, symmetrize_all
 from bitweft.storage.output import open_output
 from bitweft.text.bitext import Bitext
-from cells import bitweft_key, installed_version
-from corpora import MEASURED, Row, Sample, gold_of, part_of, write_sample
+from cells import recipe_key
+from corpora import MEASURED, Sample, gold_of, part_of
 from measuring import Cost, measure, python
+from reporting import INSTALL, NOT_INSTALLED, installed_version
 from smt_links import thot_directions
 
 PACKAGES = {"eflomal": "eflomal", "fast_align": "sil-thot", "hmm": "sil-thot"}
@@ -44,7 +45,20 @@ class Run:
 
 def system_key(system: str) -> dict[str, Any]:
     """Give what the links of a system depend on besides text and seed."""
-    return bitweft_key() if system == "bitweft" else {"version": installed_version(PACKAGES[system])}
+    return recipe_key() if system == "bitweft" else {"version": installed_version(PACKAGES[system])}
+
+
+def installed(system: str) -> bool:
+    """Tell whether a system can be run here."""
+    return system == "bitweft" or installed_version(PACKAGES[system]) != NOT_INSTALLED
+
+
+def require_installed(systems: Iterable[str]) -> None:
+    """Make sure that systems can be run, before anything runs; end the script, saying how, if not."""
+    missing = [system for system in systems if not installed(system)]
+    if missing:
+        said = ", ".join(f"{system} (package {PACKAGES[system]})" for system in missing)
+        raise SystemExit(f"not installed: {said}. {INSTALL}")
 
 
 def command(
@@ -96,9 +110,9 @@ def _first(path: Path, count: int, lines: int) -> list[Alignment]:
     return list(islice(read_alignments(path, "pharaoh"), count))
 
 
-def warm_up(text: str, directory: Path) -> None:
+def warm_up(sample: Sample, directory: Path) -> None:
     """Let bitweft compile its inner loops, as it does once per installation, before anything is timed."""
-    run("bitweft", write_sample(Row(text, 100), directory / "text"), directory)
+    run("bitweft", sample, directory)
 
 
 def figures(score: Score) -> dict[str, float]:

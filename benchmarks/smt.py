@@ -6,8 +6,6 @@ goes on where it was.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import lzma
 import os
 import shutil
@@ -25,9 +23,10 @@ from bitweft.corpus.phrases import escape, write_phrase_tables
 from bitweft.links.alignment import Alignment
 from bitweft.links.formats.registry import read_alignments, write_alignments
 from bitweft.text.bitext import Bitext
-from cells import say, source_hash, write_json
+from cells import digest, recipe_key
 from mert import read_candidates, tune, write_candidates
 from moses_system import Moses
+from reporting import say, write_json, write_text
 from smt_links import LINKERS
 
 LONGEST, RATIO = 80, 9  # what Moses' clean-corpus-n.perl keeps
@@ -42,8 +41,7 @@ class Steps:
 
     def step(self, name: str, depends: dict[str, Any], make: Callable[[Path], None]) -> Path:
         """Give the directory of a step, made now if it is not there; it appears whole or not at all."""
-        key = hashlib.sha256(json.dumps(depends, sort_keys=True, default=str).encode()).hexdigest()[:16]
-        path = self._directory / f"{name}-{key}"
+        path = self._directory / f"{name}-{digest(depends)}"
         if path.exists():
             return path
         with self._new(path) as partial:
@@ -52,8 +50,7 @@ class Steps:
             make(partial)
             seconds = round(time.process_time() - began, 1)
             say(f"{name}: {seconds:,.0f} s of CPU time")
-            about = json.dumps({**depends, "cpu_seconds": seconds}, indent=1, default=str)
-            (partial / "step.json").write_text(about, encoding="utf-8")
+            write_json(partial / "step.json", {**depends, "cpu_seconds": seconds})
         return path
 
     @contextmanager
@@ -87,8 +84,7 @@ def prepare_held(data: Path, tuning: int | None, testing: int | None, output: Pa
     for part, limit in (("mt-tune", tuning), ("mt-test", testing)):
         for language in LANGUAGES:
             lines = read_lines(data / f"{part}.{language}")[:limit]
-            text = "".join(_escaped(line) + "\n" for line in lines)
-            (output / f"{part}.{language}").write_text(text, encoding="utf-8", newline="\n")
+            write_text(output / f"{part}.{language}", "".join(_escaped(line) + "\n" for line in lines))
 
 
 def _escaped(line: str) -> str:
@@ -133,9 +129,10 @@ class Experiment:
             with open(directory / "links", "w", encoding="utf-8", newline="\n") as stream:
                 write_alignments(stream, link(self.bitext))
 
-        depends = {"text": self.training.name, "system": name, "version": version(package)}
+        own = {"version": version(package)}
         if name.startswith("bitweft-"):
-            depends["source"] = source_hash(name.split("-")[1])
+            own = recipe_key(name.split("-")[1])
+        depends = {"text": self.training.name, "system": name, **own}
         return self.steps.step(f"links-{name}", depends, make) / "links"
 
     def tables(self, links: Path) -> Path:
@@ -210,7 +207,7 @@ class Experiment:
             )
             write_json(directory / "tuning.json", {"weights": weights.tolist(), "bleu": history})
             lines = system.translate(test, weights)
-            (directory / "output").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            write_text(directory / "output", "".join(f"{line}\n" for line in lines))
 
         return self.steps.step("thot-run", {**shared, "rounds": self.rounds, "seed": seed}, make)
 
@@ -227,7 +224,7 @@ class Experiment:
 
         shared = {"tables": tables.parent.name, "language_model": language_model.parent.name, "seed": seed}
         return self.steps.step(
-            "moses-run", {**shared, "moses": moses.directory, "held": self.held.name}, make
+            "moses-run", {**shared, "moses": str(moses.directory), "held": self.held.name}, make
         )
 
 

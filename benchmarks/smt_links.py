@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 from bitweft.links.alignment import Alignment
 from bitweft.links.formats.registry import read_alignments
 from bitweft.links.symmetrize import symmetrize_all
-from bitweft.recipes.default.posterior import Decoding
+from bitweft.recipes.base import Decoding
 from bitweft.text.bitext import Bitext, SentencePair
-from cells import say
+from reporting import INSTALL, NOT_INSTALLED, installed_version, say
 
 BLOCK = 1000  # pairs given to thot at a time
 ITERATIONS = 5  # fast_align's default, and how often each model of the HMM's is trained
@@ -98,3 +98,11 @@ LINKERS: dict[str, tuple[str, Callable[[Bitext], Iterator[Alignment]]]] = {
     "eflomal": ("eflomal", eflomal_links),
     "fast_align": ("sil-thot", fast_align_links),
 }
+
+
+def require_linkers(names: Iterable[str]) -> None:
+    """Make sure that aligners are installed, before anything runs; end the script, saying how, if not."""
+    missing = [name for name in names if installed_version(LINKERS[name][0]) == NOT_INSTALLED]
+    if missing:
+        said = ", ".join(f"{name} (package {LINKERS[name][0]})" for name in missing)
+        raise SystemExit(f"not installed: {said}. {INSTALL}")

@@ -5,7 +5,6 @@ python benchmarks/soak.py enfr.weft en.txt fr.txt --clients 50 --seconds 60
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import random
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from bitweft import Aligner, Bitext, SentencePair
+from reporting import new_parser
 
 GROWTH = 1.05  # of memory between the first half and the end: what is still flat
 
@@ -163,15 +163,13 @@ def served(model: str, *options: str) -> Iterator[tuple[str, subprocess.Popen[st
 
 def main() -> int:
     """Serve a model, ask it, and report."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("model", metavar="DIR")
-    parser.add_argument("source", metavar="SOURCE")
-    parser.add_argument("target", metavar="TARGET")
-    parser.add_argument("--clients", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--pairs", type=int, default=200, help="of the text, to ask for")
+    parser = new_parser(__doc__)
+    parser.add_argument("model", metavar="MODEL", help="directory of a model")
+    parser.add_argument("source", metavar="SOURCE", help="text to ask about, one sentence per line")
+    parser.add_argument("target", metavar="TARGET", help="its translation, line by line")
+    parser.add_argument("--clients", type=int, default=50, metavar="N", help="clients at once (50)")
+    parser.add_argument("--seconds", type=float, default=60, metavar="N", help="how long they ask (60)")
+    parser.add_argument("--pairs", type=int, default=200, metavar="N", help="pairs of the text to use (200)")
     args = parser.parse_args()
     pairs = list(islice(Bitext(args.source, args.target), args.pairs))
     questions = exchanges(Aligner.load(args.model), pairs)

@@ -6,8 +6,9 @@
 
 Four things: training plus aligning, whole processes of both; aligning with a kept model; where the time goes
 on one thread, and how near to the machine's products (products.py says how); growth with the length of
-sentences. bitweft's inner loops are compiled before. Each step is kept, and goes on where it was stopped; a step
-times both systems, so that ratios are of one run. Writes speed.json and speed.md.
+sentences. bitweft's inner loops are compiled before. Each step is kept in --cache: what was stopped goes on
+where it was. A step times both systems, so that ratios are of one run. Writes speed.json and speed.md to
+--output; with --docs also the tables and the figure of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -24,21 +25,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import speed_tables
-from cells import (
+from cells import Cells, Unchanged, code_digest
+from corpora import ROOT, Row, Sample, file_sizes, pairs_of, require, write_sample
+from measuring import Cost, measure, python
+from peers import command, require_installed, system_key, warm_up
+from reporting import (
     CACHE,
-    Cells,
-    Unchanged,
-    add_places,
     fill_block,
+    new_parser,
+    parse,
+    read_results,
     say,
     surroundings,
     with_progress,
     write_json,
     write_text,
 )
-from corpora import ROOT, Row, Sample, pairs_of, write_sample
-from measuring import Cost, measure, python
-from peers import command, system_key, warm_up
 
 ROWS = ("en-fr:2k", "en-fr:20k", "en-fr:100k")
 BOTH = ("bitweft", "eflomal")
@@ -74,7 +76,9 @@ class Step(NamedTuple):
 
 def key_of(step: Step) -> dict[str, Any]:
     """Give all that a step depends on."""
-    return {**step._asdict(), "row": str(step.row), "systems": {name: system_key(name) for name in BOTH}}
+    systems = {name: system_key(name) for name in BOTH}
+    own = {"systems": systems, "code": code_digest(), "files": file_sizes(step.row.text)}
+    return {**step._asdict(), "row": str(step.row), **own}
 
 
 def race(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
@@ -230,7 +234,7 @@ def measure_all(steps: Sequence[Step], cells: Cells, length_pairs: int) -> list[
     kept = [key_of(step) in cells for step in steps]
     if not all(kept):
         with tempfile.TemporaryDirectory() as name:
-            warm_up(steps[0].row.text, Path(name))
+            warm_up(write_sample(Row(steps[0].row.text, 100), Path(name)), Path(name))
     weights = [0 if own else seconds(step) for own, step in zip(kept, steps, strict=True)]
     for step in with_progress(steps, weights):
 
@@ -246,7 +250,7 @@ def measure_all(steps: Sequence[Step], cells: Cells, length_pairs: int) -> list[
 
 def publish(output: Path, docs: bool) -> None:
     """Make the Markdown, and on demand the tables and the figure of the docs, from the JSON."""
-    results = json.loads((output / "speed.json").read_text(encoding="utf-8"))
+    results = read_results(output / "speed.json")
     blocks = speed_tables.blocks(results)
     text = "\n\n".join(blocks.values()) + "\n"
     write_text(output / "speed.md", text)
@@ -262,19 +266,20 @@ def publish(output: Path, docs: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", nargs="+", default=ROWS, help=f"texts to learn from ({' '.join(ROWS)})")
-    parser.add_argument("--all", action="store_true", help="also all pairs of en-fr")
-    parser.add_argument("--model-row", default=ROWS[-1], help=f"text of the kept model ({ROWS[-1]})")
-    parser.add_argument("--length-pairs", type=int, default=3000, metavar="N", help="for each length (3000)")
-    parser.add_argument("--turns", type=int, default=1, metavar="N", help="how often both systems run (1)")
-    parser.add_argument("--threads", type=int, default=2, metavar="N", help="of both systems alike (2)")
-    add_places(parser, cache=CACHE / "speed", page="performance.md")
-    args = parser.parse_args(arguments)
+    parser = new_parser(__doc__)
+    add = parser.add_argument
+    add("--rows", nargs="+", default=ROWS, metavar="TEXT", help=f"texts to learn from ({' '.join(ROWS)})")
+    add("--all", action="store_true", help="also all pairs of en-fr")
+    add("--model-row", default=ROWS[-1], metavar="TEXT", help=f"text of the saved model ({ROWS[-1]})")
+    add("--length-pairs", type=int, default=3000, metavar="N", help="pairs of each sentence length (3000)")
+    add("--turns", type=int, default=1, metavar="N", help="how often both systems run (1)")
+    add("--threads", type=int, default=2, metavar="N", help="threads of both systems (2)")
+    args = parse(parser, arguments, page="docs/performance.md", cache=CACHE / "speed")
     if not args.publish:
-        found = measure_all(steps_of(args), Cells(args.cache), args.length_pairs)
+        steps = steps_of(args)
+        require(step.row.text for step in steps)
+        require_installed(BOTH)
+        found = measure_all(steps, Cells(args.cache), args.length_pairs)
         results = {"about": surroundings(), "threads": args.threads, "steps": found}
         write_json(args.output / "speed.json", results)
         say(f"{args.output / 'speed.json'} is written")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from cells import standing, table
+from reporting import standing, table
 
 LEARNED = ("lse", "chain", "count")
 

@@ -1,4 +1,4 @@
-"""Fuzz bitweft for some minutes: mutated files through every reader, verb and model; no input makes a traceback.
+"""Fuzz for some minutes: mutated files through every reader, verb and model; no input makes a traceback.
 
 `python tests/fuzz.py --seconds 300 --seed 1`. What is found is kept in --finds, with the command, and ends in
 exit code 1. The same seed mutates the same way.

@@ -8,10 +8,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bitweft.recipes.default import kernels
-from bitweft.recipes.default.groups import BUCKETS, new_tally
-from bitweft.recipes.default.kernels import CLIP, Adam, Cells, Counts, Floats, Prior, Side, Tally, Words
-from bitweft.recipes.default.learn import no_cells
+from bitweft.recipes.default.compiled.types import (
+    BUCKETS,
+    CLIP,
+    Adam,
+    Cells,
+    Counts,
+    Floats,
+    Inputs,
+    Longs,
+    Prior,
+    Side,
+    Sums,
+    Tally,
+    Words,
+    new_tally,
+    no_cells,
+)
+from bitweft.recipes.default.loops import Loops
 
 Random = np.random.Generator
 
@@ -38,8 +52,8 @@ def some_side(random: Random, lengths: Sequence[int], *, words: int = 12, dimens
 def some_words(
     random: Random, lengths: Sequence[int], *, words: int = 12, classes: int = 1, unseen: int = 0
 ) -> Words:
-    """Draw a text of some lengths and facts of its words; the last `unseen` ones training did not see."""
-    facts = (
+    """Draw a text of some lengths and values for its words; the last `unseen` ones training did not see."""
+    known = (
         random.integers(0, classes, words).astype(np.int32),
         random.uniform(0.02, 0.3, words).astype(np.float32),
         random.uniform(0.5, 2, words).astype(np.float32),
@@ -47,15 +61,15 @@ def some_words(
         random.normal(0, 0.7, (unseen, 4)).astype(np.float32),
     )
     tokens = random.integers(0, words + unseen, sum(lengths)).astype(np.int32)
-    return Words(tokens, offsets(lengths), *facts)
+    return Words(tokens, offsets(lengths), *known)
 
 
 def some_counts(random: Random, *, words: int = 12, unseen: int = 0, strength: float = 3.0) -> Counts:
-    """Draw counts for about half of all pairs of words, and twins for about half of the words."""
+    """Draw counts for about half of all pairs of words, and cognates for about half of the words."""
     filled = random.uniform(0, 1, (words, words)) < 0.5  # (target, source)
     sources = np.nonzero(filled)[1].astype(np.int32)
-    twins = random.permutation(words + unseen).astype(np.int32)
-    twins[random.uniform(0, 1, words + unseen) < 0.5] = -1
+    cognates = random.permutation(words + unseen).astype(np.int32)
+    cognates[random.uniform(0, 1, words + unseen) < 0.5] = -1
     return Counts(
         offsets(filled.sum(1)),
         sources,
@@ -63,13 +77,13 @@ def some_counts(random: Random, *, words: int = 12, unseen: int = 0, strength: f
         random.integers(1, 40, words),
         random.integers(1, 40, words),
         strength,
-        twins,
+        cognates,
         0.3,
     )
 
 
 def plain_words(scores: npt.NDArray[np.float64], nulls: Any, classes: Any) -> tuple[Words, Words]:
-    """Make one pair of distinct words with these (target, source) scores; facts are for source and target."""
+    """Make one pair of distinct words with these (target, source) scores; and these nulls and classes."""
     n_target, n_source = scores.shape
     vectors = (np.eye(n_source, dtype=np.float32), scores.astype(np.float32))
     none = np.empty((0, n_source), np.float32)
@@ -104,13 +118,13 @@ def adam_of(side: Side) -> Adam:
     return Adam(np.zeros_like(side.table), np.zeros(rows, np.float32), np.zeros(rows, np.int64))
 
 
-def offsets(lengths: Any) -> kernels.Longs:
+def offsets(lengths: Any) -> Longs:
     """Return where each of some stretches begins, and the end."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def infer(
-    loops: Any,
+    loops: Loops,
     source: Words,
     target: Words,
     counts: Counts,
@@ -120,13 +134,12 @@ def infer(
     floor: float = 0.0,
     known: Cells | None = None,
 ) -> tuple[Cells, npt.NDArray[np.float64], Tally, list[Floats]]:
-    """Find the posteriors of some pairs, or all; return the cells, scores, tally and chances to be free."""
+    """Find the posteriors of some pairs, or all; return the cells, scores, tally and NULL posteriors."""
     pairs = np.arange(len(source.offsets) - 1) if pairs is None else np.asarray(pairs)
     scores = np.full(len(pairs), np.nan)
     tally = new_tally(1, prior.jumps.shape[1])
-    free = [np.zeros(len(side.nulls) + len(side.unseen), np.float32) for side in (source, target)]
+    unlinked = [np.zeros(len(side.nulls) + len(side.unseen), np.float32) for side in (source, target)]
     known = no_cells() if known is None else known
-    cells = loops.posteriors(
-        source, target, pairs, counts, known, prior, floor, tally, 0, scores, tuple(free)
-    )
-    return cells, scores, tally, free
+    sums = Sums(tally, 0, scores, (unlinked[0], unlinked[1]))
+    cells = loops.posteriors(Inputs(source, target, counts, prior), pairs, known, floor, sums)
+    return cells, scores, tally, unlinked

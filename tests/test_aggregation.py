@@ -63,9 +63,9 @@ def test_posteriors_are_the_gradient_of_lse() -> None:
 
 
 def test_unknown_names_and_r_fail() -> None:
-    with pytest.raises(UsageError, match="none of sum, max, lse"):
+    with pytest.raises(UsageError, match="one of sum, max, lse"):
         aggregation("mean")
-    with pytest.raises(UsageError, match="above zero"):
+    with pytest.raises(UsageError, match="greater than 0"):
         aggregation("lse", 0.0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from bitweft import sample
+from bitweft.aligner import Aligner
 from bitweft.cli import main
 from bitweft.errors import UsageError
 from bitweft.recipes.paper.batches import padded
-from bitweft.recipes.paper.neighbors import best_target_words, nearest_windows
-from bitweft.recipes.paper.recipe import PaperConfig, PaperRecipe
-from bitweft.settings import with_settings
+from bitweft.recipes.paper.neighbors import Space
+from bitweft.recipes.paper.recipe import PaperRecipe
 from bitweft.text.bitext import Bitext
 
 PAIRS = list(sample.generate(60))
@@ -35,16 +35,19 @@ SETTINGS = [
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, PaperRecipe]]:
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PaperRecipe]:
     directory = tmp_path_factory.mktemp("neighbors")
     for name, side in (("text.en", SOURCE), ("text.fr", TARGET)):
         (directory / name).write_text("".join(" ".join(words) + "\n" for words in side), encoding="utf-8")
-    recipe = PaperRecipe(with_settings(PaperConfig(), SETTINGS), seed=1)
-    for _ in recipe.fit(Bitext(directory / "text.en", directory / "text.fr")):
-        pass
-    (directory / "model").mkdir()
-    recipe.save(directory / "model")
-    yield directory, recipe
+    aligner = Aligner("paper", settings=SETTINGS)
+    aligner.fit(Bitext(directory / "text.en", directory / "text.fr")).save(directory / "model")
+    assert isinstance(aligner.recipe, PaperRecipe)
+    return directory, aligner.recipe
+
+
+def space(recipe: PaperRecipe) -> Space:
+    assert recipe.inventories is not None
+    return Space(recipe.directions[0].networks, recipe.inventories)
 
 
 def windows_one_by_one(recipe: PaperRecipe, sentence: tuple[str, ...]) -> list[torch.Tensor]:
@@ -66,14 +69,14 @@ def test_nearest_windows_are_those_found_one_by_one(files: tuple[Path, PaperReci
             expected[text] = min(distance, expected.get(text, distance))
     expected.pop(" ".join(window), None)
     best = sorted(expected.values())[:5]
-    found = nearest_windows(recipe, window, SOURCE, count=5)
+    found = space(recipe).nearest_windows(window, SOURCE, count=5)
     assert [neighbor.value for neighbor in found] == pytest.approx(best)
     assert all(expected[neighbor.text] == pytest.approx(neighbor.value) for neighbor in found)
 
 
 def test_target_words_score_as_the_network_does(files: tuple[Path, PaperRecipe]) -> None:
     _, recipe = files
-    found = best_target_words(recipe, SOURCE[0][:3], TARGET, count=5)
+    found = space(recipe).best_target_words(SOURCE[0][:3], TARGET, count=5)
     assert len({neighbor.text for neighbor in found}) == 5
     assert [neighbor.value for neighbor in found] == sorted((n.value for n in found), reverse=True)
     query = windows_one_by_one(recipe, SOURCE[0][:3])[1]
@@ -87,8 +90,8 @@ def test_target_words_score_as_the_network_does(files: tuple[Path, PaperRecipe])
 
 
 def test_an_empty_window_fails(files: tuple[Path, PaperRecipe]) -> None:
-    with pytest.raises(UsageError, match="empty window"):
-        nearest_windows(files[1], (), SOURCE)
+    with pytest.raises(UsageError, match="a word or more"):
+        space(files[1]).nearest_windows((), SOURCE)
 
 
 def test_command_line(files: tuple[Path, PaperRecipe], capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +99,7 @@ def test_command_line(files: tuple[Path, PaperRecipe], capsys: pytest.CaptureFix
     window = " ".join(SOURCE[0][:3])
     assert main(["neighbors", str(directory / "model"), window, "--count", "3", "--json"]) == 0
     about = json.loads(capsys.readouterr().out)
-    expected = nearest_windows(recipe, SOURCE[0][:3], SOURCE, count=3)
+    expected = space(recipe).nearest_windows(SOURCE[0][:3], SOURCE, count=3)
     assert [(found["text"], found["value"]) for found in about["windows"]] == [
         (neighbor.text, pytest.approx(neighbor.value)) for neighbor in expected
     ]
@@ -110,23 +113,44 @@ def test_a_text_that_went_away(
     files: tuple[Path, PaperRecipe], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     directory, _ = files
-    about = json.loads((directory / "model" / "paper.json").read_text(encoding="utf-8"))
-    for name in ("source.words.txt", "target.words.txt", "forward.safetensors", "backward.safetensors"):
-        (tmp_path / name).write_bytes((directory / "model" / name).read_bytes())
-    (tmp_path / "paper.json").write_text(json.dumps({**about, "text": ["nowhere.en"]}), encoding="utf-8")
-    assert main(["neighbors", str(tmp_path), "the"]) == 2
-    assert "--source and --target" in capsys.readouterr().err
-    assert (
-        main(
-            [
-                "neighbors",
-                str(tmp_path),
-                "the",
-                "--source",
-                str(directory / "text.en"),
-                "--target",
-                str(directory / "text.fr"),
-            ]
-        )
-        == 0
+    model = shutil.copytree(directory / "model", tmp_path / "model")
+    about = json.loads((model / "model.json").read_text(encoding="utf-8"))
+    about["training"]["files"] = ["nowhere.en", "nowhere.fr"]
+    (model / "model.json").write_text(json.dumps(about), encoding="utf-8")
+    assert main(["neighbors", str(model), "the"]) == 2
+    error = capsys.readouterr().err
+    assert "nowhere.en is not there" in error and "--source and --target" in error
+    text = ["--source", str(directory / "text.en"), "--target", str(directory / "text.fr")]
+    assert main(["neighbors", str(model), "the", *text]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 11
+
+
+def test_a_model_with_tags_finds_the_text_and_its_tags_again(
+    files: tuple[Path, PaperRecipe], capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory, _ = files
+    for name, side in (("en.pos", SOURCE), ("fr.pos", TARGET)):
+        lines = (" ".join(f"L{len(word)}" for word in words) + "\n" for words in side)
+        (directory / name).write_text("".join(lines), encoding="utf-8")
+    text, tags = [str(directory / "text.en"), str(directory / "text.fr")], ["en.pos", "fr.pos"]
+    model = str(directory / "tagged")
+    options = [option for setting in SETTINGS for option in ("--set", setting)]
+    named = [str(directory / name) for name in tags]
+    assert main(["train", *text, "-o", model, "--recipe", "paper", "--tags", *named, *options, "-q"]) == 0
+    window = " ".join(f"{word}|L{len(word)}" for word in SOURCE[0][:3])
+    answers = []
+    for given in ([], ["--source", text[0], "--target", text[1], "--tags", *named]):
+        assert main(["neighbors", model, window, "--count", "3", "--json", *given]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    assert answers[0] == answers[1]
+    assert len(answers[0]["windows"]) == len(answers[0]["words"]) == 3
+    (directory / "fr.pos").unlink()
+    assert main(["neighbors", model, window]) == 2
+    assert "fr.pos is not there" in capsys.readouterr().err
+
+
+def test_a_model_without_neighbors_says_so(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["neighbors", str(model), "the"]) == 2
+    assert capsys.readouterr().err == (
+        "bitweft: bitweft neighbors is not supported by the recipe 'default'\n"
     )

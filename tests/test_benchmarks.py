@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import repeat
@@ -17,6 +19,8 @@ import cells
 import corpora
 import measuring
 import peers
+import reporting
+import sample as sample_benchmark
 import speed
 import speed_tables
 from bitweft.links.alignment import Alignment, GoldAlignment
@@ -49,8 +53,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if part != "train":
             text = "".join(_gold(pair) + "\n" for pair in pairs)
             (directory / f"{part}.gold").write_bytes(text.encode())
-    for module in (corpora, accuracy):
-        monkeypatch.setattr(module, "DATA", tmp_path / "data")
+    monkeypatch.setattr(corpora, "DATA", tmp_path / "data")
     return tmp_path / "data"
 
 
@@ -98,30 +101,111 @@ def test_a_result_is_made_once_for_its_key(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_the_key_of_weft_changes_with_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "default.py").write_text("from bitweft import kernels\n", encoding="utf-8")
-    (tmp_path / "kernels.py").write_text(
-        "def f():\n    import bitweft.recipes.default.loops\n", encoding="utf-8"
+def test_what_is_kept_elsewhere_is_read_and_not_written(tmp_path: Path) -> None:
+    first = cells.Cells(tmp_path / "committed")
+    first.get({"a": 1}, lambda: {"value": 1})
+    kept = cells.Cells(tmp_path / "own", tmp_path / "committed")
+    assert {"a": 1} in kept and kept.get({"a": 1}, dict)["value"] == 1
+    assert not (tmp_path / "own").exists()
+    kept.get({"a": 2}, lambda: {"value": 2})
+    assert {"a": 2} in kept and {"a": 2} not in first
+
+
+def test_every_committed_result_is_found_by_its_key() -> None:
+    files = sorted((reporting.RESULTS / "cells").glob("*.json"))
+    assert len(files) > 100
+    for file in files:
+        key = json.loads(file.read_text(encoding="utf-8"))["key"]
+        assert cells.digest(key) == file.stem
+        if "recipe" in key:
+            assert key["revision"] <= cells.recipe_key(key["recipe"])["revision"]
+
+
+def test_the_key_of_a_recipe_is_its_revision(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bitweft.recipes.default.recipe import DefaultRecipe
+
+    before = cells.recipe_key()
+    monkeypatch.setattr(DefaultRecipe, "revision", DefaultRecipe.revision + 1)
+    assert cells.recipe_key() == {**before, "revision": before["revision"] + 1}
+
+
+def test_timed_runs_are_held_to_their_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = tmp_path / "default" / "compiled" / "chain.py"
+    code.parent.mkdir(parents=True)
+    code.write_text("1", encoding="utf-8")
+    monkeypatch.setattr(cells, "RECIPES", tmp_path)
+    unchanged = cells.Unchanged()
+    unchanged.check()
+    code.write_text("2", encoding="utf-8")
+    with pytest.raises(SystemExit, match="changed during this run"):
+        unchanged.check()
+
+
+@pytest.mark.parametrize("name", ["accuracy", "bleu", "paper", "paper_speed", "sample", "speed"])
+def test_committed_results_are_written_only_on_demand(name: str) -> None:
+    def output(*options: str) -> Path:
+        found: Path = reporting.parse(reporting.new_parser(None), options, page="x").output
+        return found
+
+    assert output() == reporting.CACHE / "results"
+    assert output("--docs") == output("--publish") == reporting.RESULTS
+    assert output("--docs", "--output", "x") == Path("x")
+    # Every script reads these options by that one function.
+    script = (corpora.ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8")
+    assert "parse(parser" in script and "parse_args" not in script
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ["accuracy.py"],
+        ["speed.py"],
+        ["paper.py", "all"],
+        ["paper.py", "french", "--kept"],
+        ["paper_speed.py"],
+        ["bleu.py"],
+    ],
+    ids=" ".join,
+)
+def test_without_text_a_benchmark_says_what_is_missing(order: list[str], tmp_path: Path) -> None:
+    script = str(corpora.ROOT / "benchmarks" / order[0])
+    options = ["--output", str(tmp_path / "results")]
+    environment = {**os.environ, "WEFT_DATA": str(tmp_path / "none")}
+    done = subprocess.run(
+        [PYTHON, script, *order[1:], *options], env=environment, capture_output=True, text=True
     )
-    (tmp_path / "loops.py").write_text("", encoding="utf-8")
-    (tmp_path / "other.py").write_text("", encoding="utf-8")
-    monkeypatch.setattr(cells, "PACKAGE", tmp_path)
-    cells.imported.cache_clear()
-    before, other = cells.source_hash(), cells.source_hash("other")
-    (tmp_path / "other.py").write_text("1", encoding="utf-8")
-    assert cells.source_hash() == before and cells.source_hash("other") != other
-    (tmp_path / "loops.py").write_text("1", encoding="utf-8")
-    assert cells.source_hash() != before
-    cells.imported.cache_clear()
+    assert done.returncode == 1 and done.stdout == ""
+    assert f"{tmp_path / 'none' / 'en-fr' / 'train.en.xz'}: no such file" in done.stderr
+    assert "WEFT_DATA" in done.stderr and "benchmarks/sample.py" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "results").exists()
 
 
-def test_the_key_of_weft_covers_the_recipe() -> None:
-    found, fresh = set[str](), {cells.PACKAGE / "default.py"}
-    while fresh:
-        found |= {file.stem for file in fresh}
-        more = {found for file in fresh for found in cells.imported(file.read_text(encoding="utf-8"))}
-        fresh = {file for file in more if file.stem not in found}
-    assert {"kernels", "learning", "default", "spelling", "posterior"} <= found
+def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "installed_version", lambda _: reporting.NOT_INSTALLED)
+    peers.require_installed(["bitweft"])
+    with pytest.raises(SystemExit, match=r"hmm \(package sil-thot\).*pip install"):
+        peers.require_installed(["bitweft", "hmm"])
+
+
+def test_results_that_are_not_there_cannot_be_published(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"accuracy\.json: no such results"):
+        accuracy.main(["--publish", "--output", str(tmp_path)])
+
+
+@unix
+def test_the_sample_is_measured_with_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(corpora, "DATA", tmp_path / "none")
+    sample_benchmark.main(["--quick", "--output", str(tmp_path)])
+    results = json.loads((tmp_path / "sample.json").read_text(encoding="utf-8"))
+    (own,) = [run for run in results["runs"] if run["system"] == "bitweft"]
+    assert own["all_pairs"] == sample_benchmark.QUICK + sample_benchmark.MEASURED + 100
+    assert 0 < own["scores"]["generated"]["aer"] < own["scores"]["natural"]["aer"] < 60
+    assert own["cost"]["cpu"] > 0.1
+    assert "| 200 | bitweft |" in capsys.readouterr().out
+    assert (tmp_path / "sample.md").exists()
 
 
 @unix
@@ -196,10 +280,10 @@ def test_a_block_of_a_page_is_filled_again_and_again(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- x -->\nold\n<!-- /x -->\nb\n", encoding="utf-8")
     for text in ("new", "newer"):
-        cells.fill_block(page, "x", text)
+        reporting.fill_block(page, "x", text)
         assert page.read_text(encoding="utf-8") == f"a\n<!-- x -->\n\n{text}\n\n<!-- /x -->\nb\n"
     with pytest.raises(ValueError, match="must be there"):
-        cells.fill_block(page, "y", "new")
+        reporting.fill_block(page, "y", "new")
 
 
 def test_the_page_has_every_block_that_is_filled() -> None:
@@ -243,7 +327,7 @@ def _speed() -> dict[str, Any]:
     length = {"what": "length", "row": row, "lengths": [1, 10], "pairs": 100, "words": 5.5}
     race = {"what": "race", "row": row, "pairs": 101}
     both = {"bitweft": costs, "eflomal": twice}
-    about = cells.surroundings()
+    about = reporting.surroundings()
     return {"about": about, "threads": 2, "steps": [race | both, phases, kept, length | both]}
 
 
@@ -304,6 +388,7 @@ def test_what_was_stopped_goes_on(
         return peers.Run(measuring.Cost(2.0, 1.0, 10.0), {"default": links})
 
     monkeypatch.setattr(accuracy, "run", stand_in)
+    monkeypatch.setattr(accuracy, "require_installed", lambda _: None)
     monkeypatch.setattr(accuracy, "reliability", lambda *_: [])
     monkeypatch.setattr(accuracy, "warm_up", lambda *_: None)
     places = ["--output", str(tmp_path / "results"), "--cache", str(tmp_path / "cache")]

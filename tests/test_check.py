@@ -33,7 +33,7 @@ def kinds(report: Report) -> dict[tuple[str, str], tuple[int, list[int]]]:
 def test_good_text_and_links(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     write("s", "a b\nc\n"), write("t", "x\ny z\n"), write("l", "0-0 1-0\n0-1\n")
     assert main(["check", "s", "t", "l", "--strict"]) == 0
-    assert capsys.readouterr().out == "s: 2 lines, t: 2 lines, l: 2 lines\nnothing amiss\n"
+    assert capsys.readouterr().out == "s: 2 lines, t: 2 lines, l: 2 lines\nno problems found\n"
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def test_symmetrize(capsys: pytest.CaptureFixture[str], write: Write) -> None:
     write("backward", "1-1 0-1\n\n0-0 0-1\n")
     both = ["forward", "backward"]
     assert run(capsys, "symmetrize", *both) == "0-0 0-1 1-1\n\n0-0 0-1\n"
-    assert run(capsys, "symmetrize", *both, "--walk", "atools") == "0-0 1-1\n\n0-0 0-1\n"
+    assert run(capsys, "symmetrize", *both, "--order", "atools") == "0-0 1-1\n\n0-0 0-1\n"
     assert run(capsys, "symmetrize", *both, "--heuristic", "strict-grow-diag") == "0-0 1-1\n\n0-0\n"
     assert run(capsys, "symmetrize", *both, "--heuristic", "intersection", "--to", "talp") == "2-2\n\n1-1\n"
     run(capsys, "symmetrize", *both, "--heuristic", "union", "-o", "out")

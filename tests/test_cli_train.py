@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -64,10 +65,32 @@ def test_checkpoints_are_removed_when_all_is_done(tmp_path: Path) -> None:
     assert not (tmp_path / "c").exists()
 
 
+def test_a_checkpoint_removes_nothing_that_it_did_not_write(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    joint, kept = write_joint(tmp_path), tmp_path / "kept.weft"
+    shutil.copytree(model, kept)
+    train(tmp_path, joint, "--checkpoint", str(kept), code=1)
+    assert "which is no checkpoint: give --checkpoint a directory of its own" in capsys.readouterr().err
+    assert {path.name for path in kept.iterdir()} == {path.name for path in model.iterdir()}
+    made = str(tmp_path / "made.weft")
+    for place in (made, made + "/", f"{made}/c"):
+        train(tmp_path, joint, "--checkpoint", place, code=2)
+    assert "outside the model's" in capsys.readouterr().err
+
+
+def test_an_input_is_not_replaced_by_the_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "made.weft"
+    output.mkdir()
+    for lexicon in (output / "words", output):
+        train(tmp_path, write_joint(tmp_path), "--lexicon", str(lexicon), "--force", code=2)
+        assert "it would be lost" in capsys.readouterr().err
+
+
 def test_known_word_pairs_are_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "words").write_text("aardvark\toryctérope\nhot dog\thot-dog\n", encoding="utf-8")
     output = train(tmp_path, write_joint(tmp_path), "--lexicon", str(tmp_path / "words"))
-    assert "1 entries of several words passed over" in capsys.readouterr().err
+    assert "1 entries of several words left out" in capsys.readouterr().err
     assert "oryctérope\t10\n" in (output / "target.words.txt").read_text(encoding="utf-8")
 
 
@@ -76,7 +99,7 @@ def test_nothing_is_overwritten_or_made_of_nothing(
 ) -> None:
     (tmp_path / "empty").write_text(" ||| a\n")
     train(tmp_path, str(tmp_path / "empty"), code=1)
-    assert "no pair with words on both sides" in capsys.readouterr().err
+    assert "no pair has words on both sides" in capsys.readouterr().err
     output = tmp_path / "made.weft"
     assert not output.exists()
     output.mkdir()
@@ -84,7 +107,7 @@ def test_nothing_is_overwritten_or_made_of_nothing(
     train(tmp_path, write_joint(tmp_path), code=1)
     assert "exists already" in capsys.readouterr().err
     train(tmp_path, write_joint(tmp_path), "--force", code=1)
-    assert "is no model" in capsys.readouterr().err
+    assert "holds file, and no model.json says that bitweft wrote it" in capsys.readouterr().err
     assert (output / "file").read_text() == "precious"
 
 
@@ -119,7 +142,7 @@ def test_the_papers_recipe_takes_tags_of_files_and_chooses_on_dev(
     options = ["--recipe", "paper", "--set", "training.word_epochs=20", *tags]
     output = train(tmp_path, en, fr, *options, "--dev", en, fr, gold, "--dev-tags", pos, "none")
     said = capsys.readouterr().err
-    assert "dev: " in said and "% on 16 pairs" in said
+    assert "dev: " in said and "%) on 16 pairs" in said
     assert (output / "source.tags.txt").read_text() == "A\t12\nB\t12\n"
     assert not (output / "target.tags.txt").exists()
     links = ["align", en, fr, "--model", str(output), "-q", "--to", "jsonl"]

@@ -59,7 +59,7 @@ def test_calibration_keeps_the_order_and_can_be_undone(one: float, other: float)
 
 def test_posteriors_are_distributions() -> None:
     for pair in list(sample()[0])[:20]:
-        forward, backward = aligner().recipe.posteriors(pair)  # type: ignore[attr-defined]
+        forward, backward = aligner().recipe.direction_posteriors(pair)  # type: ignore[attr-defined]
         assert forward.shape == backward.shape == (len(pair.source), len(pair.target))
         assert forward.min() >= 0 and forward.sum(0).max() <= 1 + 1e-4
         assert backward.min() >= 0 and backward.sum(1).max() <= 1 + 1e-4

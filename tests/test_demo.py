@@ -21,6 +21,7 @@ from bitweft.links.alignment import Alignment, Link
 from bitweft.links.evaluate import evaluate
 from bitweft.links.formats.registry import read_alignments, read_gold
 from bitweft.progress import Progress
+from bitweft.recipes.default.recipe import DefaultRecipe
 from bitweft.sample import generate, natural
 from bitweft.text.bitext import Bitext
 
@@ -128,6 +129,8 @@ def spans(line: str) -> list[tuple[int, int]]:
 
 class Oracle:
     """Stand in for the aligner: knows the gold of what it is given, and gets every tenth link wrong."""
+
+    recipe = DefaultRecipe
 
     def __init__(self, *, seed: int) -> None:
         self.seed = seed

@@ -309,7 +309,7 @@ def test_the_base_of_indices_can_be_named(file: Path) -> None:
     assert [str(links) for links in read_alignments(file, "talp", one_based=False)] == ["1-1 2-2"]
     with pytest.raises(UsageError, match="naacl begin at 1, always"):
         list(read_alignments(file, "naacl", one_based=False))
-    with pytest.raises(UsageError, match="no format of links 'moses'"):
+    with pytest.raises(UsageError, match="format of links must be one of"):
         list(read_alignments(file, "moses"))
 
 

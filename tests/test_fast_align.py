@@ -9,7 +9,7 @@ import pytest
 from bitweft.cli import main
 from bitweft.cli.fast_align import links_line
 from bitweft.links.alignment import Alignment
-from bitweft.recipes.default.posterior import Decoding
+from bitweft.recipes.base import Decoding
 from small import aligner, sample, write_joint
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitweft.errors import InputError, ModelError, UsageError
-from bitweft.recipes.paper.features import PAD, UNKNOWN, FeatureConfig, Inventory, SideConfig, Vocabulary
+from bitweft.recipes.paper.features import FeatureConfig, Inventory, SideConfig
+from bitweft.text.vocabulary import PAD, UNKNOWN, Vocabulary
 
 CONFIG = FeatureConfig(longest_word=3)
 
@@ -119,5 +120,5 @@ def test_a_tagger_must_give_one_tag_a_word() -> None:
 
 @pytest.mark.parametrize("tags", ["spacy", "udpipe:en", ""])
 def test_unknown_kinds_of_tags_fail(tags: str) -> None:
-    with pytest.raises(UsageError, match="none of none"):
+    with pytest.raises(UsageError, match="tags must be one of none, inline, classes"):
         SideConfig(tags=tags)

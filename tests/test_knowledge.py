@@ -10,11 +10,9 @@ from numpy.testing import assert_array_equal
 
 from bitweft import Aligner, Alignment, InputError
 from bitweft.cli import main
-from bitweft.corpus.align_files import KnownLinks
-from bitweft.links.known import WordPair, read_lexicon
-from bitweft.recipes.default.kernels import Cells
+from bitweft.links.known import KnownLinks, WordPair, read_lexicon, with_known
+from bitweft.recipes.default.compiled.types import Cells
 from bitweft.recipes.default.knowledge import with_links
-from bitweft.recipes.default.posterior import with_known
 
 # A language in which nothing but the order of words could tell which is which, and the order misleads.
 AMBIGUOUS = [("one two", "zwei eins")] * 20 + [("three four", "drei vier")] * 20
@@ -42,9 +40,9 @@ def test_words_of_the_dictionary_alone_can_be_aligned() -> None:
 def test_known_links_teach_other_pairs(tmp_path: Path) -> None:
     text = [("one two", "zwei eins")] * 20
     (tmp_path / "links").write_text("0-1 1-0\n" * 10 + "\n" * 10)
-    taught = Aligner(threads=1).fit(text, known=KnownLinks(str(tmp_path / "links")))
+    taught = Aligner(threads=1).fit(text, known_links=KnownLinks(str(tmp_path / "links")))
     (tmp_path / "links").write_text("0-0 1-1\n" * 10 + "\n" * 10)
-    other = Aligner(threads=1).fit(text, known=KnownLinks(str(tmp_path / "links")))
+    other = Aligner(threads=1).fit(text, known_links=KnownLinks(str(tmp_path / "links")))
     matrices = [aligner.posteriors("one two", "zwei eins") for aligner in (taught, other)]
     assert matrices[0][0, 1] > matrices[1][0, 1] and matrices[0][0, 0] < matrices[1][0, 0]
 
@@ -90,7 +88,7 @@ def test_cells_of_known_links_are_certain() -> None:
 def test_links_that_do_not_fit_the_text_are_refused(tmp_path: Path, links: str, message: str) -> None:
     (tmp_path / "known").write_text(links)
     with pytest.raises(InputError, match=message):
-        Aligner(threads=1).fit([("a b", "c d")] * 3, known=KnownLinks(str(tmp_path / "known")))
+        Aligner(threads=1).fit([("a b", "c d")] * 3, known_links=KnownLinks(str(tmp_path / "known")))
 
 
 def test_a_dictionary_is_read(tmp_path: Path) -> None:

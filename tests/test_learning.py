@@ -17,9 +17,19 @@ from numba import njit
 from torch import Tensor
 
 from bitweft.aligner import Aligner
-from bitweft.recipes.default import kernels
-from bitweft.recipes.default.groups import group_bounds, new_tally
-from bitweft.recipes.default.kernels import CLIP, Adam, Gradient, Prior, Side
+from bitweft.recipes.default.compiled import gradients as compiled_gradients
+from bitweft.recipes.default.compiled.adam import update
+from bitweft.recipes.default.compiled.types import (
+    CLIP,
+    Adam,
+    Gradient,
+    Margin,
+    Prior,
+    Side,
+    Step,
+    new_tally,
+)
+from bitweft.recipes.default.groups import group_bounds
 from bitweft.recipes.default.loops import Compiled
 from bitweft.recipes.default.recipe import DefaultRecipe
 from bitweft.recipes.paper.aggregation import chain_scores
@@ -42,7 +52,9 @@ def gradient_of(
         values = np.full((tokens, side.table.shape[1]), np.nan, np.float32)
         zero = np.zeros(1, np.int64)
         found.append(Gradient(zero, zero.copy(), np.full(tokens, -1, np.int32), values))
-    kernels.gradients(*sides, group, prior, negatives, tally, 0, *found)
+    both = (sides[0], sides[1])
+    out = Step(tally, found[0], found[1])
+    compiled_gradients.gradients(both, group, Margin(prior, negatives), 0, out)
     by_word = []
     for side, gradient in zip(sides, found, strict=True):
         total = np.zeros((len(side.row_offsets) - 1, side.table.shape[1]))
@@ -190,7 +202,7 @@ def test_a_pair_alone_has_no_negatives() -> None:
 
 @njit
 def _distinct(side: Any, pairs: Any, places: Any) -> Any:
-    return kernels._distinct(side, pairs, places)
+    return compiled_gradients._distinct(side, pairs, places)
 
 
 @given(st.lists(st.lists(st.integers(0, 2**31 - 1) | st.integers(0, 5), max_size=9), min_size=1, max_size=6))
@@ -235,7 +247,7 @@ def test_updates_are_those_of_adam_and_leave_other_rows_alone(begun: int) -> Non
     known, known_adam = side._replace(table=side.table.astype(np.float64)), copy.deepcopy(adam)
     before = side.table.copy()
     with ThreadPoolExecutor(1) as pool:
-        stepper: Any = Compiled().stepper(
+        optimizer = Compiled().optimizer(
             [side, side], [adam, adam], group=2, negatives=1.0, pool=pool, threads=1
         )
     touched = set()
@@ -244,13 +256,13 @@ def test_updates_are_those_of_adam_and_leave_other_rows_alone(begun: int) -> Non
         values = random.normal(0, 1, (words.size, 4)).astype(np.float32)
         starts = np.arange(len(words)) * 3
         gradient = Gradient(starts, np.full(len(words), 3), words.flatten().astype(np.int32), values)
-        kernels.update(side, gradient, adam, rate, stepper.stamps[0], stepper.scratch[0], stepper.decays)
+        update(side, gradient, adam, rate, optimizer.rooms[0])
         sums: dict[int, Matrix] = {}
         for word, value in zip(words.flatten().tolist(), values, strict=True):
             sums[word] = sums.get(word, 0) + value.astype(np.float64)
         plain_adam(known, known_adam, sums, rate)
         touched |= {int(r) for w in sums for r in side.rows[side.row_offsets[w] : side.row_offsets[w + 1]]}
-        assert not stepper.stamps[0].any()
+        assert not optimizer.rooms[0].touched.any()
     np.testing.assert_allclose(side.table, known.table, rtol=1e-4, atol=1e-6)
     assert adam.steps.tolist() == known_adam.steps.tolist()
     np.testing.assert_allclose(adam.second, known_adam.second, rtol=1e-4)
@@ -268,8 +280,8 @@ def test_steps_do_not_depend_on_threads(chained: bool) -> None:
         adams = [adam_of(side) for side in sides]
         prior = some_prior(random, chained=chained)
         with ThreadPoolExecutor(threads) as pool:
-            stepper = Compiled().stepper(sides, adams, group=2, negatives=1.0, pool=pool, threads=threads)
-            tallies = [stepper.step(random.permutation(7), prior, 0.02) for _ in range(3)]
+            optimizer = Compiled().optimizer(sides, adams, group=2, negatives=1.0, pool=pool, threads=threads)
+            tallies = [optimizer.step(random.permutation(7), prior, 0.02) for _ in range(3)]
         arrays = [side.table for side in sides] + [part for tally in tallies for part in tally]
         results.append([array.tobytes() for array in arrays])
     assert results[0] == results[1] == results[2]

@@ -6,6 +6,7 @@ import gzip
 import io
 import lzma
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -125,3 +126,90 @@ def test_damaged_lines_are_empty_ones_where_that_is_allowed(tmp_path: Path, text
     raw = text.removesuffix(b"\n").split(b"\n")
     assert lines == ["" if b"\xff" in line or b"\xfe" in line else line.decode() for line in raw]
     assert oddities.damaged == sum(1 for line in raw if b"\xff" in line or b"\xfe" in line)
+
+
+SKIPPABLE = b"\x5a\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"hello"
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("checksum", [False, True])
+def test_skippable_frames_of_zstd_are_passed_over(file: Path, place: int, checksum: bool) -> None:
+    pack = zstandard.ZstdCompressor(write_checksum=checksum).compress
+    half = TEXT.index(b"ligne 10000")
+    frames = [pack(TEXT[:half]), pack(TEXT[half:])]
+    frames.insert(place, SKIPPABLE)
+    file.write_bytes(b"".join(frames))
+    assert lines(file) == TEXT.decode().splitlines()
+    file.write_bytes(b"".join(frames) + SKIPPABLE[:-2])
+    with pytest.raises(InputError, match="cut short"):
+        lines(file)
+    file.write_bytes(b"".join(frames) + b"more")
+    with pytest.raises(InputError, match="not of zstd"):
+        lines(file)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 131_072, 131_073, 1_000_000])
+def test_zstd_written_in_any_way_is_read(file: Path, size: int) -> None:
+    content = (TEXT * 4)[:size]
+    for level in (-5, 1, 19):
+        compressor = zstandard.ZstdCompressor(level=level)
+        stream = compressor.compressobj()  # does not know the size
+        pieces = [stream.compress(content[:500]), stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)]
+        pieces += [stream.compress(content[500:]), stream.flush()]
+        for packed in (compressor.compress(content), b"".join(pieces)):
+            file.write_bytes(packed)
+            assert b"".join(line + b"\n" for line in LineFile(file).raw_lines()).startswith(content)
+            for end in range(len(packed) - 3, len(packed)):
+                file.write_bytes(packed[:end])
+                with pytest.raises(InputError, match="cut short"):
+                    lines(file)
+
+
+@pytest.mark.parametrize("padding", [4, 400_000])
+def test_xz_streams_may_be_padded(file: Path, padding: int) -> None:
+    half = TEXT.index(b"ligne 10000")
+    first, second = lzma.compress(TEXT[:half]), lzma.compress(TEXT[half:])
+    file.write_bytes(first + b"\0" * padding + second + b"\0" * padding)
+    assert lines(file) == TEXT.decode().splitlines()
+    file.write_bytes(first + second[:-10])
+    with pytest.raises(InputError, match="cut short"):
+        lines(file)
+    file.write_bytes(first + b"\0" * padding + b"garbage")
+    with pytest.raises(InputError, match=r"cannot be read|cut short"):
+        lines(file)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in another way")
+def test_a_little_zstd_that_grows_large_is_streamed(file: Path) -> None:
+    text = b"la vie est belle\n" * (1 << 20)
+    file.write_bytes(zstandard.ZstdCompressor().compress(text) * 16)  # 285 MB
+    program = f"""
+import resource
+from bitweft.text.lines import LineFile
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(sum(1 for _ in LineFile({str(file)!r}).raw_lines()))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    count, grown = map(int, done.stdout.split())
+    assert count == 16 << 20
+    assert grown < 20_000  # kB
+
+
+@pytest.mark.parametrize("kind", ["plain", *PACK])
+def test_a_line_too_long_is_damaged_and_not_held(
+    file: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bitweft.text.lines.LONGEST_LINE", 500_000)
+    good, long = b"x" * 500_000, b"y" * 500_001
+    content = b"\n".join([b"a", good, long, b"b", long * 5, good])
+    file.write_bytes(PACK[kind](content) if kind != "plain" else content)
+    with pytest.raises(InputError, match=r":3: the line is longer than 500,000 bytes"):
+        lines(file)
+    oddities = Oddities()
+    found = list(LineFile(file, strict=False).lines(oddities))
+    assert found == ["a", good.decode(), "", "b", "", good.decode()]
+    assert oddities.damaged == 2
+    for ending in (b"", b"\n"):
+        file.write_bytes(long + ending)
+        assert list(LineFile(file, strict=False).lines()) == [""]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +16,14 @@ from bitweft import sample
 from bitweft.errors import InputError, ModelError, UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.links.evaluate import evaluate
+from bitweft.recipes.base import FitExtras, Running
 from bitweft.recipes.paper.batches import padded
+from bitweft.recipes.paper.config import PaperConfig
 from bitweft.recipes.paper.decode import mean_scores
-from bitweft.recipes.paper.recipe import PaperConfig, PaperRecipe
+from bitweft.recipes.paper.recipe import PaperRecipe
 from bitweft.settings import from_mapping, to_mapping, with_settings
+from bitweft.storage.checkpoint import Checkpoint
+from bitweft.storage.model_directory import About
 from bitweft.text.bitext import Bitext, Sentence, SentencePair, tokenize
 
 SMALL = (
@@ -56,6 +61,13 @@ def recipe() -> PaperRecipe:
     return learned("training.word_epochs=4", "training.epochs=1")
 
 
+def kept(recipe: PaperRecipe, directory: Path) -> PaperRecipe:
+    """Save what a recipe has learned and load it again."""
+    recipe.save(directory)
+    about = About(recipe.name, to_mapping(recipe.config), recipe.seed)
+    return PaperRecipe.load(directory, about, Running())
+
+
 def aer(links: list[Alignment]) -> float:
     return evaluate(links, GOLD).aer
 
@@ -86,14 +98,11 @@ def test_every_aggregation_learns_and_lse_does_best() -> None:
 
 
 def test_a_kept_model_is_the_same_model(recipe: PaperRecipe, tmp_path: Path) -> None:
-    recipe.save(tmp_path)
-    again = PaperRecipe.load(tmp_path)
+    again = kept(recipe, tmp_path)
     pairs = list(TEXT)[:50]
     assert again.align(pairs) == recipe.align(pairs)  # links and probabilities, to the last bit
-    assert again.config == recipe.config and again.record == recipe.record
-    assert not list(tmp_path.glob("*.pt"))
-    saved = json.loads((tmp_path / "paper.json").read_text(encoding="utf-8"))
-    assert from_mapping(PaperConfig, saved["config"]) == recipe.config
+    assert again.config == recipe.config
+    assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors", ".txt"}
 
 
 def test_an_alignment_depends_on_its_pair_alone(recipe: PaperRecipe) -> None:
@@ -149,29 +158,29 @@ def test_empty_unknown_and_endless_sentences(recipe: PaperRecipe) -> None:
 
 def test_tuning_never_makes_the_tuned_text_worse(recipe: PaperRecipe, tmp_path: Path) -> None:
     pairs, gold = list(SHORT), GOLD[:60]
-    recipe.save(tmp_path)
-    tuned = PaperRecipe.load(tmp_path)
-    before = evaluate(tuned.align(pairs), gold).aer
-    decoding = tuned.tune(pairs, gold)
-    assert tuned.config.decoding == decoding
+    tuned = kept(recipe, tmp_path)
+    before = evaluate(tuned.align(pairs), gold)
+    tuning = tuned.tune(pairs, gold)
     after = evaluate(tuned.align(pairs), gold).aer
-    assert after <= before
+    assert (tuning.before, tuning.after.aer) == (before, after)
+    assert after <= before.aer
+    decoding = tuned.config.decoding
+    assert tuning.chosen == f"{decoding.heuristic}, alpha {decoding.alpha:g}"
     for alpha in (0.0, 1.0, 2.0, 3.0):
         for heuristic in ("intersection", "grow-diag-final-and", "strict-grow-diag"):
-            change = dataclasses.replace(decoding, alpha=alpha, backward_alpha=alpha, heuristic=heuristic)
-            tuned.config = dataclasses.replace(tuned.config, decoding=change)
+            change = replace(decoding, alpha=alpha, backward_alpha=alpha, heuristic=heuristic)
+            tuned.config = replace(tuned.config, decoding=change)
             assert evaluate(tuned.align(pairs), gold).aer >= after
 
 
 def test_each_direction_has_its_own_threshold(recipe: PaperRecipe, tmp_path: Path) -> None:
-    recipe.save(tmp_path)
-    other = PaperRecipe.load(tmp_path)
+    other = kept(recipe, tmp_path)
     pairs = list(SHORT)
     forward, backward = other.best(pairs)
     for field, words, inverse in (("alpha", forward, False), ("backward_alpha", backward, True)):
         others = {"alpha": -100.0, "backward_alpha": -100.0, "heuristic": "intersection"}
-        decoding = dataclasses.replace(other.config.decoding, **{**others, field: 3.0})  # type: ignore[arg-type]
-        other.config = dataclasses.replace(other.config, decoding=decoding)
+        decoding = replace(other.config.decoding, **{**others, field: 3.0})  # type: ignore[arg-type]
+        other.config = replace(other.config, decoding=decoding)
         for found, best in zip(other.align(pairs), words, strict=True):
             allowed = best.links(3.0).inverse() if inverse else best.links(3.0)
             assert set(found.links) <= set(allowed.links)
@@ -210,28 +219,26 @@ def test_vectors_from_a_file(tmp_path: Path) -> None:
 
 def test_damaged_models_are_refused(recipe: PaperRecipe, tmp_path: Path) -> None:
     recipe.save(tmp_path)
+    about = About(recipe.name, to_mapping(recipe.config), recipe.seed)
+    with pytest.raises(ModelError, match="unknown setting unheard"):
+        PaperRecipe.load(tmp_path, replace(about, config={"unheard": 1}), Running())
     weights = tmp_path / "backward.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(ModelError, match=r"backward.safetensors"):
-        PaperRecipe.load(tmp_path)
-    (tmp_path / "paper.json").write_text(
-        '{"config": {"unheard": 1}, "seed": 1, "text": [], "record": []}', encoding="utf-8"
-    )
-    with pytest.raises(ModelError, match="no setting unheard"):
-        PaperRecipe.load(tmp_path)
+        PaperRecipe.load(tmp_path, about, Running())
 
 
 def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     windows = ("model.target_k1=3", "model.target_k2=3")
     config = with_settings(PaperConfig(), (*SMALL, *windows, "training.word_epochs=2", "training.epochs=1"))
     seen = []
-    for progress in PaperRecipe(config, checkpoints=tmp_path).fit(SHORT):
+    for progress in PaperRecipe(config).fit(SHORT, FitExtras(checkpoint=Checkpoint(tmp_path, every=0))):
         seen.append((progress.phase, progress.step))
         if seen[-1] == ("backward 1/1 words", 8):
             break  # as if switched off in the second epoch of this stage, before it was kept
     assert seen[:3] == [("forward 1/1 words", 4), ("forward 1/1 words", 8), ("forward 1/1", 4)]
-    rest = PaperRecipe(config, checkpoints=tmp_path)
-    again = [(progress.phase, progress.step) for progress in rest.fit(SHORT)]
+    rest, extras = PaperRecipe(config), FitExtras(checkpoint=Checkpoint(tmp_path, resume=True))
+    again = [(progress.phase, progress.step) for progress in rest.fit(SHORT, extras)]
     assert again == [("backward 1/1 words", 8), ("backward 1/1", 4)]
     whole = PaperRecipe(config)
     for _ in whole.fit(SHORT):
@@ -240,18 +247,47 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     for one, two in zip(rest.directions, whole.directions, strict=True):
         for name, value in one.networks[0].state_dict().items():
             assert torch.equal(value, two.networks[0].state_dict()[name])
-    with pytest.raises(UsageError, match="of another training"):
-        list(PaperRecipe(config, seed=2, checkpoints=tmp_path).fit(SHORT))
-    damaged = tmp_path / "backward-1-of-1.1.safetensors"
-    damaged.write_bytes(damaged.read_bytes()[:100])
-    with pytest.raises(ModelError, match="remove it"):
-        list(PaperRecipe(config, checkpoints=tmp_path).fit(SHORT))
+    assert rest.record == whole.record and len(whole.record) == 4
+    kept = Checkpoint(tmp_path, resume=True)
+    with pytest.raises(ModelError, match="of another seed"):
+        list(PaperRecipe(config, seed=2).fit(SHORT, FitExtras(checkpoint=kept)))
+    kept.remove()
+    assert not tmp_path.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda arrays: arrays.pop("distance"), "distance"),
+        (lambda arrays: arrays.update(distance=arrays["distance"][:1]), "not of this network"),
+        (lambda arrays: arrays.update({"optimizer.7.0.step": np.zeros((), np.float32)}), "out of range"),
+        (lambda arrays: arrays.update({"optimizer.0.0.squares": np.zeros(3, np.float32)}), "not of this"),
+        (lambda arrays: arrays["distance"].fill(np.nan), "NaN"),
+        (lambda arrays: arrays.update(extra=np.zeros(3)), "remove it"),
+    ],
+)
+def test_a_checkpoint_of_numbers_that_cannot_be_is_refused(
+    tmp_path: Path, change: Callable[[dict[str, Any]], Any], message: str
+) -> None:
+    config = with_settings(PaperConfig(), (*SMALL, "training.epochs=2"))
+    steps = PaperRecipe(config).fit(SHORT, FitExtras(checkpoint=Checkpoint(tmp_path, every=0)))
+    for progress in steps:
+        if progress.phase.startswith("backward"):
+            break
+    kept = Checkpoint(tmp_path, resume=True)
+    (name,) = (path.stem for path in tmp_path.glob("forward-1-of-1*.safetensors"))
+    loaded = kept.load({}, name)
+    assert loaded is not None
+    change(loaded[0])
+    kept.keep(loaded[0], loaded[1], name)
+    with pytest.raises(ModelError, match=message):
+        list(PaperRecipe(config).fit(SHORT, FitExtras(checkpoint=kept)))
 
 
 def test_nothing_to_learn_from() -> None:
-    with pytest.raises(InputError, match="no pair with words on both sides"):
+    with pytest.raises(InputError, match="no pair has words on both sides"):
         learned(text=Bitext.of([("", "le"), ("the", "")]))
-    with pytest.raises(UsageError, match="learned nothing"):
+    with pytest.raises(UsageError, match="not learned anything"):
         PaperRecipe().align([])
 
 
@@ -268,13 +304,13 @@ def test_settings() -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("training.speed=9", "no setting training.speed"),
-        ("engine.speed=9", "no section 'engine'"),
-        ("training.epochs=many", "is no int"),
-        ("training.epochs=1.5", "is no int"),
+        ("training.speed=9", "unknown setting training.speed"),
+        ("engine.speed=9", "unknown section 'engine'"),
+        ("training.epochs=many", "must be an integer, got 'many'"),
+        ("training.epochs=1.5", "must be an integer, got 1.5"),
         ("training=9", "is a section"),
-        ("members=0", "ensemble of 0"),
-        ("seed", "section.key=value"),
+        ("members=0", "members must be 1 or greater, got 0"),
+        ("seed", "KEY=VALUE"),
     ],
 )
 def test_bad_settings(setting: str, message: str) -> None:

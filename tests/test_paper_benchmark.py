@@ -12,6 +12,7 @@ import pytest
 import corpora
 import directions
 import paper
+import paper_cells
 import paper_speed
 import paper_tables
 import peers
@@ -56,13 +57,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if part != "train":
             text = "".join(_gold(pair) + "\n" for pair in pairs)
             (directory / f"{part}.gold").write_bytes(text.encode())
-    for module in (corpora, directions, paper):
-        monkeypatch.setattr(module, "DATA", tmp_path / "data")
+    monkeypatch.setattr(corpora, "DATA", tmp_path / "data")
     return tmp_path / "data"
 
 
 def test_every_published_cell_has_a_configuration_of_its_own() -> None:
-    for name, make in paper.TABLES.items():
+    for name, make in paper_cells.TABLES.items():
         cells = make()
         texts = {cell.text for cell in cells}
         for text in texts:
@@ -73,7 +73,7 @@ def test_every_published_cell_has_a_configuration_of_its_own() -> None:
             assert {len(figures) for figures in cell.published} == {
                 1 if name in ("aggregations", "features") else 4
             }
-    assert sum(len(make()) for make in paper.TABLES.values()) == 9 + 12 + 2 + 2 + 3
+    assert sum(len(make()) for make in paper_cells.TABLES.values()) == 9 + 12 + 2 + 2 + 3
 
 
 def test_tables_have_names_and_the_papers_numbers(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,6 +111,7 @@ def test_cells_are_run_kept_and_shown(
         )
 
     monkeypatch.setattr(directions, "run", stand_in)
+    monkeypatch.setattr(paper, "require_installed", lambda _: None)
     places = ["--output", str(tmp_path / "results"), "--cache", str(tmp_path / "cache")]
     order = ["aggregations", "--text", "en-fr", "--pairs", "40", "--seeds", "2", *SMALL, *places]
     order += ["--systems", "eflomal", "hmm", "--system-pairs", "30", "all"]
@@ -129,10 +130,25 @@ def test_cells_are_run_kept_and_shown(
     lse = next(row for row in results["rows"] if row["system"] == "lse")
     assert lse["runs"] == 2 and lse["published"]["symmetrized"] == [12.8]
     assert 0 < lse["results"]["forward"]["aer"]["mean"] <= 100
-    monkeypatch.setattr(paper, "run_cell", lambda *_: pytest.fail("what is kept was made again"))
+    monkeypatch.setattr(paper_cells, "_fit", lambda *_: pytest.fail("what is kept was made again"))
     paper.main(order)
     assert len(ran) == 6
     assert capsys.readouterr().out == said.out
+
+
+def test_the_key_of_a_cell_has_what_is_not_default(data: Path) -> None:
+    plain, tagged = (
+        next(cell for cell in paper_cells.TABLES["features"]() if cell.name == name)
+        for name in ("+ diag", "+ POS")
+    )
+    assert paper_cells.PaperRun(plain, 40, 1).key()["settings"] == {}
+    run = paper_cells.PaperRun(tagged, 40, 1, ("training.epochs=0",))
+    tags = {f"features.{side}.tags": "inline" for side in ("source", "target")}
+    assert run.key()["settings"] == {**tags, "model.diagonal": False, "training.epochs": 0}
+    assert "train.en.pos.xz" in run.key()["files"]
+    before = run.key()
+    (data / "en-fr" / "test.gold").write_text("0-0\n")
+    assert run.key() != before
 
 
 def test_the_default_recipe_is_measured_by_direction(data: Path, tmp_path: Path) -> None:
@@ -188,7 +204,7 @@ def test_other_sizes_have_a_figure_of_their_own(tmp_path: Path) -> None:
 
 def test_the_page_has_a_block_for_every_table() -> None:
     page = (corpora.ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    for name in ("bleu", *(f"paper-{table}" for table in paper.TABLES)):
+    for name in ("bleu", *(f"paper-{table}" for table in paper_cells.TABLES)):
         assert page.count(f"<!-- {name} -->") == page.count(f"<!-- /{name} -->") == 1
 
 
@@ -206,9 +222,9 @@ def test_the_time_of_an_epoch(
 
 
 def test_a_size_that_a_text_does_not_have_is_all_of_it(data: Path) -> None:
-    whole = corpora.size_of("en-fr", data)
+    whole = corpora.size_of("en-fr")
     order = ["aggregations", "--systems", "bitweft", "--system-pairs", "30", str(whole), "1000000", "all"]
-    cells = [cell for cell in paper.TABLES["aggregations"]() if cell.text == "en-fr"]
+    cells = [cell for cell in paper_cells.TABLES["aggregations"]() if cell.text == "en-fr"]
     jobs = [job for job in paper.jobs_of(cells, paper.arguments(order)) if job.cell is None]
     assert [job.row for job in jobs] == [Row("en-fr", 30), Row("en-fr")]
     order = ["aggregations", "--systems", "bitweft", "--pairs", "all"]

@@ -200,7 +200,7 @@ def written(
 ) -> dict[str, list[str]]:
     links = [Alignment.of(pairs) for pairs in (LINKS if text is TEXT else [[(0, 0)]] * len(text))]
     write_phrase_tables(Bitext.of(text), links, directory, options=options)
-    assert sorted(path.name for path in directory.iterdir()) == sorted(FILES)
+    assert sorted(path.name for path in directory.iterdir()) == sorted((*FILES, "phrases.json"))
     return unpacked(directory)
 
 
@@ -377,6 +377,24 @@ def test_a_directory_that_exists_is_kept_unless_forced(tmp_path: Path) -> None:
     write_phrase_tables(Bitext.of([("q", "r")]), [Alignment.of([(0, 0)])], directory, force=True)
     assert unpacked(directory) != first
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_what_was_not_written_as_tables_is_not_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contents = {"en": "a b\n", "fr": "x y\n", "links": "0-0 1-1\n"}
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+    arguments = ["phrases", *(str(tmp_path / name) for name in contents), "--force", "-q", "-o"]
+    assert main([*arguments, str(tmp_path)]) == 2
+    assert "it would be lost" in capsys.readouterr().err
+    for name in FILES:  # names alone do not make it bitweft's
+        (tmp_path / "foreign").mkdir(exist_ok=True)
+        (tmp_path / "foreign" / name).write_text("made by Moses")
+    assert main([*arguments, str(tmp_path / "foreign")]) == 1
+    assert "so it is not replaced" in capsys.readouterr().err
+    assert {path.name for path in (tmp_path / "foreign").iterdir()} == set(FILES)
+    assert {name: (tmp_path / name).read_text() for name in contents} == contents
 
 
 def test_the_word_of_three_bars_is_refused_or_escaped(tmp_path: Path) -> None:

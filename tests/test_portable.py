@@ -13,10 +13,15 @@ import torch
 
 from bitweft.aligner import Aligner
 from bitweft.errors import UsageError
-from bitweft.recipes.default import kernels
-from bitweft.recipes.default.groups import new_tally
-from bitweft.recipes.default.kernels import Cells, Side, Tally
-from bitweft.recipes.default.loops import Compiled, choose
+from bitweft.recipes.default.compiled.types import (
+    Cells,
+    Inputs,
+    Side,
+    Tally,
+    new_count_table,
+    new_tally,
+)
+from bitweft.recipes.default.loops import Compiled, Loops, choose
 from bitweft.recipes.default.pytorch import loops as portable
 from bitweft.recipes.default.pytorch.chains import Direction, explain
 from bitweft.recipes.default.pytorch.descent import Table, gradients
@@ -42,7 +47,7 @@ def test_posteriors_are_the_compiled_ones(
     source, target = (some_words(random, lengths, classes=3, unseen=2) for lengths in LENGTHS)
     counts = some_counts(random, unseen=2, strength=strength)
     prior = some_prior(random, classes=3, mixture=0.1, chained=chained)
-    expected = infer(kernels, source, target, counts, prior)
+    expected = infer(Compiled(), source, target, counts, prior)
     for cells in (1, 400, 1 << 22):  # each pair by itself, some together, all together
         monkeypatch.setattr("bitweft.recipes.default.pytorch.loops.CELLS", cells)
         found = infer(Portable("cpu"), source, target, counts, prior)
@@ -59,12 +64,12 @@ def test_known_cells_are_left_out_alike() -> None:
     random = np.random.default_rng(2)
     source, target = (some_words(random, lengths) for lengths in LENGTHS)
     counts, prior = some_counts(random), some_prior(random)
-    known = infer(kernels, source, target, counts, prior, floor=0.05)[0]
+    known = infer(Compiled(), source, target, counts, prior, floor=0.05)[0]
     known = known._replace(values=known.values * 2)
-    expected = infer(kernels, source, target, counts, prior, known=known)
+    expected = infer(Compiled(), source, target, counts, prior, known=known)
     found = infer(Portable("cpu"), source, target, counts, prior, known=known)
     assert_same([found[0].values, found[1]], [expected[0].values, expected[1]])
-    without = infer(kernels, source, target, counts, prior)
+    without = infer(Compiled(), source, target, counts, prior)
     assert np.abs(expected[0].values - without[0].values).max() > 0.05
 
 
@@ -73,9 +78,9 @@ def test_long_sentences_are_the_compiled_ones() -> None:
     source, target = (some_words(random, [length], words=400, classes=2) for length in (500, 450))
     counts = vectors_alone(400, 400)
     prior = some_prior(random, classes=2, mixture=0.05)
-    arguments = (source, target, 0, counts, prior, new_tally(0))
+    arguments = (Inputs(source, target, counts, prior), 0, new_tally(0))
     for found, expected in zip(
-        Portable("cpu").matrices(*arguments), kernels.matrices(*arguments), strict=True
+        Portable("cpu").matrices(*arguments), Compiled().matrices(*arguments), strict=True
     ):
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-6)
 
@@ -85,8 +90,8 @@ def test_matrices_are_the_compiled_ones() -> None:
     source, target = (some_words(random, lengths, unseen=3) for lengths in LENGTHS)
     counts, prior = some_counts(random, unseen=3), some_prior(random)
     for pair in (0, 5, 7):
-        arguments = (source, target, pair, counts, prior, new_tally(0))
-        assert_same(Portable("cpu").matrices(*arguments), kernels.matrices(*arguments))
+        arguments = (Inputs(source, target, counts, prior), pair, new_tally(0))
+        assert_same(Portable("cpu").matrices(*arguments), Compiled().matrices(*arguments))
 
 
 def test_no_pair_and_pairs_of_no_words_have_no_cells() -> None:
@@ -104,13 +109,14 @@ def test_counts_add_up_alike() -> None:
     source, target = (some_words(random, lengths) for lengths in LENGTHS)
     counts, prior = some_counts(random), some_prior(random)
     tables = []
-    for loops in (kernels, Portable("cpu")):
-        table: Any = (np.full(16, -1, np.int64), np.zeros(16, np.float32), 0)
+    both: tuple[Loops, ...] = (Compiled(), Portable("cpu"))
+    for loops in both:
+        table = new_count_table(16)
         for pairs in ([0, 1, 2], [3], [4, 5, 6, 7]):
             cells = infer(loops, source, target, counts, prior, pairs=pairs, floor=0.01)[0]
-            table = loops.add_counts(source, target, np.array(pairs), cells, *table)
-        tables.append({key: value for key, value in zip(*table[:2], strict=True) if key >= 0})
-        assert len(tables[-1]) == table[2]
+            table = loops.add_counts(source, target, np.array(pairs), cells, table)
+        tables.append({key: value for key, value in zip(table.keys, table.sums, strict=True) if key >= 0})
+        assert len(tables[-1]) == table.size
     assert tables[0] == pytest.approx(tables[1], rel=1e-3)
     assert len(tables[0]) > 50
 
@@ -124,9 +130,9 @@ def steps_of(
     adams = [adam_of(side) for side in sides]
     prior = some_prior(random, chained=chained)
     with ThreadPoolExecutor(1) as pool:
-        stepper = loops.stepper(sides, adams, group=3, negatives=1.5, pool=pool, threads=1)
-        tallies = [stepper.step(np.array(pairs), prior, 0.01) for pairs in batches]
-        stepper.store()
+        optimizer = loops.optimizer(sides, adams, group=3, negatives=1.5, pool=pool, threads=1)
+        tallies = [optimizer.step(np.array(pairs), prior, 0.01) for pairs in batches]
+        optimizer.store()
     return sides, adams, tallies
 
 
@@ -206,7 +212,7 @@ def test_nothing_stays_behind_on_the_cpu(chained: bool, monkeypatch: pytest.Monk
     random = np.random.default_rng(7)
     source, target = (some_words(random, lengths, unseen=2) for lengths in ([3, 14], [4, 12]))
     prior, counts = some_prior(random, mixture=0.1, chained=chained), some_counts(random, unseen=2)
-    both = portable._Both(Portable("meta"), source, target, np.arange(2), counts, prior)
+    both = portable._Both(Portable("meta"), Inputs(source, target, counts, prior), np.arange(2))
     known = Cells(np.array([0, 1, 1]), np.zeros(1, np.int32), np.zeros(1, np.int32), np.ones(1, np.float32))
     forward, backward = both._emissions(both.known(known, np.arange(2)))
     ahead = Direction(forward, both.t.nulls, both.s.classes, both.t.mask, both.s.mask)

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from bitweft.aligner import Aligner
 from bitweft.sample import bitext, generate
 from bitweft.storage import spill as storage
-from bitweft.storage.spill import Array, Growing, Shelf, counted
+from bitweft.storage.spill import Array, ArrayBuilder, Spill, counted
 
 BLOCKS = st.lists(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=20), max_size=10)
 
 
 @given(BLOCKS, st.sampled_from([0, 64, 1 << 20]))
 def test_a_growing_array_holds_its_blocks_one_after_the_other(blocks: list[list[int]], large: int) -> None:
-    growing = Growing(np.int32, large)
+    growing = ArrayBuilder(np.int32, large)
     for block in blocks:
         growing.extend(np.array(block, np.int32))
     numbers = growing.finish()
@@ -33,24 +33,24 @@ def test_a_growing_array_holds_its_blocks_one_after_the_other(blocks: list[list[
 
 
 @given(st.lists(st.tuples(st.lists(st.integers(0, 9)), st.lists(st.floats(width=32, allow_nan=False)))))
-def test_a_shelf_gives_back_what_was_put_on_it(given_blocks: list[tuple[list[int], list[float]]]) -> None:
+def test_a_spill_gives_back_what_was_put_in_it(given_blocks: list[tuple[list[int], list[float]]]) -> None:
     blocks: list[tuple[Array, ...]] = [
         (np.array(a, np.int64), np.array(b, np.float32)) for a, b in given_blocks
     ]
     for large in (0, 40, 1 << 20):
-        shelf = Shelf(large)
+        spill = Spill(large)
         for block in blocks:
-            shelf.append(block)
-        assert len(shelf) == len(blocks)
+            spill.append(block)
+        assert len(spill) == len(blocks)
         for number, block in enumerate(blocks):
-            for one, other in zip(shelf[number], block, strict=True):
+            for one, other in zip(spill[number], block, strict=True):
                 assert one.dtype == other.dtype and one.tolist() == other.tolist()
                 assert one.flags.writeable
 
 
-def test_a_shelf_has_an_end() -> None:
+def test_a_spill_has_an_end() -> None:
     with pytest.raises(IndexError):
-        Shelf(0)[0]
+        Spill(0)[0]
 
 
 def test_words_are_counted_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,11 @@ def test_learning_from_files_gives_the_model_that_memory_gives(
     opened = storage._file_of
     monkeypatch.setattr(storage, "_file_of", file_of)
     outside = Aligner(threads=2).fit(text)
-    assert [type(owner) for owner in owners] == [Growing, Growing, Shelf]  # tokens of both sides, cells
+    assert [type(owner) for owner in owners] == [
+        ArrayBuilder,
+        ArrayBuilder,
+        Spill,
+    ]  # tokens of both sides, cells
     for name, aligner in (("inside", inside), ("outside", outside)):
         aligner.save(tmp_path / f"{name}.weft")
     assert [*inside.align(text)] == [*outside.align(text)]

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from bitweft.errors import InputError, MissingExtraError, UsageError
+from bitweft.recipes.paper.taggers import load_tagger
 from bitweft.text.bitext import Bitext
-from bitweft.text.tags import TaggedText, load_tagger
+from bitweft.text.tags import TaggedText
 
 TEXT = Bitext.of([("the cat", "le chat"), ("", "non")])
 

@@ -159,11 +159,11 @@ def test_unequal_line_counts_are_told_with_the_file_that_ended_first(
 
 
 def test_faulty_options() -> None:
-    with pytest.raises(UsageError, match="no tokenization"):
+    with pytest.raises(UsageError, match="tokenize must be one of"):
         Bitext("a", "b", tokenize="moses")
-    with pytest.raises(UsageError, match="no tokenization"):
+    with pytest.raises(UsageError, match="tokenize must be one of"):
         tokenize("a", "moses")
-    with pytest.raises(UsageError, match="no text format"):
+    with pytest.raises(UsageError, match="format must be one of"):
         Bitext("a", format="xml")
     with pytest.raises(UsageError, match="one file, not two"):
         Bitext("a", "b", format="tsv")

@@ -162,5 +162,5 @@ def test_bad_settings_fail() -> None:
     for share in (-0.1, 1.0):
         with pytest.raises(UsageError, match="no share of units"):
             TrainingConfig(dropout=share)
-    with pytest.raises(UsageError, match="none of sum"):
+    with pytest.raises(UsageError, match="must be one of sum"):
         TrainingConfig(aggregation="mean")

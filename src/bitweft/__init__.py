@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bitweft.text.bitext import Sentence as Sentence
     from bitweft.text.bitext import SentencePair as SentencePair
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Aligner": "aligner",

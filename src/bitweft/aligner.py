@@ -22,6 +22,7 @@ from bitweft.progress import Progress
 from bitweft.recipes.base import (
     EXTRAS,
     NO_EXTRAS,
+    NOT_LEARNED,
     Decoding,
     FitExtras,
     Inference,
@@ -92,6 +93,8 @@ class Aligner:
             if getattr(extras, name):
                 require(self.recipe, offer, name)
         text = _Counted(bitext)
+        if text.tags:
+            require(self.recipe, Offer.TAGS, "tags")
         wall, cpu = time.perf_counter(), time.process_time()
         yield from self.recipe.fit(text, extras)
         training = Training(
@@ -270,7 +273,7 @@ class Aligner:
         _check_words(languages, note)
         about = replace(self.about, languages=languages or self.about.languages, note=note or self.about.note)
         if about.training is None:
-            raise UsageError("this aligner has not learned anything yet: call fit before save")
+            raise UsageError(NOT_LEARNED)
         write_model(directory, about, self.recipe.save, force=force)
         self.about = about
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from bitweft import __version__
 from bitweft.errors import BitweftError
+from bitweft.storage.output import exit_on_signals
 
 # verb -> what it does. The module bitweft.cli.<verb> has DESCRIPTION, EXAMPLES, configure(parser), run(args).
 VERBS = {
@@ -71,6 +72,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 (data or model at fault), 2 (usage)."""
     gc.set_threshold(100_000, 50, 50)  # lines make many short-lived tuples and no circles: look less often
+    exit_on_signals()  # what is unfinished is removed on SIGTERM and SIGHUP too
     try:
         args = parse(sys.argv[1:] if arguments is None else list(arguments))
         code: int = args.run(args) or 0

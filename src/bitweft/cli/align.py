@@ -32,7 +32,7 @@ from bitweft.errors import NothingToLearnError, UsageError
 from bitweft.links.formats.registry import DIALECTS
 from bitweft.links.symmetrize import HEURISTICS
 from bitweft.progress import Progress
-from bitweft.storage.output import open_output
+from bitweft.storage.output import open_output, refuse_inputs, same_place
 from bitweft.text.bitext import Bitext, SentencePair
 from bitweft.text.lines import LineFile
 
@@ -47,9 +47,10 @@ Align the words of parallel text: for each pair of lines, one line of links `sou
 Without --model, a model is learned from the text first. With one, text streams through, and the links of a
 pair depend on that pair and the model alone.
 
-Every link has a probability (--to scored, --scores, --to jsonl). Every pair has a score: the mean log ratio
-a word of both directions; the higher, the better, 0 is what unrelated words would give, and lengths can be
-compared. Pairs that are damaged, too long or without words on a side get an empty line, and are counted."""
+Every link has a probability (--to scored, --scores, --to jsonl). Every pair has a score: the mean over its
+words of log p(word | other sentence) / p(word). Higher is better, 0 is what unrelated sentences have, and
+pairs of different lengths can be compared. Pairs that are damaged, too long or have an empty side get an
+empty line, and are counted."""
 EXAMPLES = """\
   bitweft align en.txt fr.txt > links
   bitweft align text.en-fr.zst --model enfr.weft --to jsonl -o links.jsonl
@@ -77,7 +78,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_choice(parser)
     parser.add_argument(
-        "--max-length", type=int, metavar="N", help="leave pairs with a longer sentence empty (5000 words)"
+        "--max-length",
+        type=int,
+        metavar="N",
+        help="give pairs with a sentence of more than N words no links (5000)",
     )
     parser.add_argument(
         "--strict", action="store_true", help="fail at a damaged or overlong pair instead of leaving it empty"
@@ -123,7 +127,7 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--out", metavar="DIR", help="where the links of --shards go, a file and a manifest each"
     )
-    group.add_argument("--resume", action="store_true", help="pass over shards that are done")
+    group.add_argument("--resume", action="store_true", help="skip shards that are done")
 
 
 def decoding_of(args: argparse.Namespace) -> Decoding:
@@ -143,7 +147,7 @@ def run(args: argparse.Namespace) -> None:
         return
     inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ())]
     for path in (args.output, args.scores):
-        refuse_input_as_output(path, inputs)
+        refuse_inputs(path, inputs)
     if args.save_model is not None:
         from bitweft.storage.model_directory import check_free
 
@@ -179,7 +183,7 @@ def check(args: argparse.Namespace) -> None:
             raise UsageError("--save-model keeps a model that was learned; --model is kept already")
     elif args.shard is not None or args.shards is not None:
         raise UsageError("parts need one model for all: train it first, and give --model")
-    if args.scores is not None and (args.scores == "-" or args.scores == args.output):
+    if args.scores is not None and (args.scores == "-" or same_place(args.scores, args.output or "-")):
         raise UsageError("--scores needs a file of its own")
     if args.shard is not None and args.known_links is not None:
         raise UsageError("--known-links are of the whole text, not of a part")
@@ -190,16 +194,6 @@ def check(args: argparse.Namespace) -> None:
         given = [name.replace("_", "-") for name in alone if getattr(args, name) is not None]
         if given:
             raise UsageError(f"--{given[0]} is for a single text, not for --shards")
-
-
-def refuse_input_as_output(output: str | None, inputs: Iterable[str | None]) -> None:
-    """Refuse to write over what is read, --force or not."""
-    if output is None or output == "-":
-        return
-    place = os.path.realpath(output)
-    for path in inputs:
-        if path is not None and path != "-" and os.path.realpath(path) == place:
-            raise UsageError(f"{output} is an input: it would be lost; write to another file")
 
 
 def load_model(args: argparse.Namespace) -> Aligner:

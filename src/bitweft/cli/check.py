@@ -10,14 +10,14 @@ from bitweft.links.check import LONG, check
 from bitweft.storage.output import open_output
 from bitweft.text.tokenize import TOKENIZERS
 
-DESCRIPTION = (
-    "Look for faults in text and links before they break something: line counts, encoding, empty and very\n"
-    "long lines, odd spaces, links out of range or given twice. Exits with 1 if anything would break a tool."
-)
+DESCRIPTION = """\
+Look for problems in text and links before they break another tool: line counts, encoding, empty and very
+long lines, odd spaces, links out of range or given twice. What would break a tool is an error, the rest are
+warnings. Exits with 1 if there are errors."""
 EXAMPLES = """\
   bitweft check en.txt fr.txt
   bitweft check en.txt.gz fr.txt.gz links.txt
-  bitweft check en.txt fr.txt gold.talp --dialect talp --json"""
+  bitweft check en.txt fr.txt gold.talp --from talp --json"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="the source text")
     parser.add_argument("target", metavar="TARGET", help="the target text")
     parser.add_argument("links", metavar="LINKS", nargs="?", help="links between them")
-    add_dialect(parser, "--dialect")
+    add_dialect(parser)
     parser.add_argument(
         "--tokenize", choices=tuple(TOKENIZERS), default="space", help="how words are counted (space)"
     )
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"words from which on a line is very long ({LONG})",
     )
-    parser.add_argument("--strict", action="store_true", help="exit with 1 on anything found at all")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

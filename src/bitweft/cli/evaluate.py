@@ -68,7 +68,7 @@ def _add_dialect(parser: argparse.ArgumentParser, name: str, what: str) -> None:
 def run(args: argparse.Namespace) -> None:
     """Evaluate, and print a report or a JSON object."""
     if args.samples < 0 or args.seed < 0 or args.top < 0:
-        raise UsageError("--samples, --seed and --top take numbers from 0 up")
+        raise UsageError("--samples, --seed and --top must be 0 or greater")
     if args.compare is not None and not args.samples:
         raise UsageError("--compare tests by bootstrap samples: give --samples 1 or more")
     text = optional_bitext_of(args)

@@ -91,9 +91,12 @@ def run(args: argparse.Namespace) -> None:
 def made(args: argparse.Namespace, text: Bitext, meter: Meter) -> Aligner | None:
     """Load the model, or learn one; None where there is nothing to learn from."""
     from bitweft.aligner import Aligner
+    from bitweft.recipes.base import Offer, require
 
     if args.force_align is not None:
-        return Aligner.load(args.force_align, threads=args.threads)
+        aligner = Aligner.load(args.force_align, threads=args.threads)
+        require(aligner.recipe, Offer.SCORES, "-f")  # every line has a score
+        return aligner
     aligner = Aligner(seed=args.seed, threads=args.threads)
     tell_preparation(aligner.recipe, meter)
     try:

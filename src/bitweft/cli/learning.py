@@ -127,6 +127,8 @@ def new_aligner(args: argparse.Namespace) -> Aligner:
     name = args.recipe or DEFAULT
     check_offers(recipe_named(name), args)
     options = recipe_options().get(name)
+    if options is None and args.lowercase is not None:
+        raise UsageError(f"--lowercase is not supported by the recipe {name!r}")
     settings = [*(options.settings_of(args) if options is not None else ()), *args.settings]
     seed = 1 if args.seed is None else args.seed
     running = {"threads": args.threads, "device": args.device, "kernels": args.kernels}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gzip
-import io
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -24,7 +22,7 @@ from bitweft.corpus.lexicon import (
     write_tsv,
 )
 from bitweft.errors import UsageError
-from bitweft.storage.output import open_output
+from bitweft.storage.output import gzip_text, open_binary, open_output
 from bitweft.text.bitext import Bitext
 
 DESCRIPTION = """\
@@ -131,16 +129,12 @@ def _write_tables(args: argparse.Namespace, lexicon: Lexicon, pruning: Pruning) 
 
 @contextmanager
 def _open(path: str, force: bool) -> Iterator[TextIO]:
-    with open_output(path, force=force) as plain:
-        if not path.endswith(".gz"):
-            yield plain
-            return
-        raw = plain.buffer
-        with (
-            gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
-            io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as stream,
-        ):
+    if not path.endswith(".gz"):
+        with open_output(path, force=force) as stream:
             yield stream
+        return
+    with open_binary(path, force=force) as raw, gzip_text(raw) as stream:
+        yield stream
 
 
 def _positive(text: str) -> int:

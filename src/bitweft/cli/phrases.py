@@ -10,6 +10,7 @@ from bitweft.cli.linked import add_text_and_links, text_and_links
 from bitweft.cli.options import add_quiet, report_oddities
 from bitweft.cli.progress import Meter
 from bitweft.corpus.phrases import PhraseOptions, write_phrase_tables
+from bitweft.storage.output import refuse_inputs
 
 DESCRIPTION = """\
 Extract the phrase pairs that links allow, score them both ways, and write what Moses reads into DIR:
@@ -59,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Write the tables."""
     text, links = text_and_links(args)
+    refuse_inputs(args.output, (*text.names, links.name))
     options = PhraseOptions(
         max_length=args.max_length, memory=args.memory, lower=args.lower, escape=args.escape
     )

@@ -50,7 +50,7 @@ class Meter:
         now = self._clock()
         last, self._last = self._last, progress
         if (progress.phase, progress.total) != (last.phase, last.total) or progress.step < last.step:
-            self._start = progress.step - 1
+            self._start = progress.step  # what came before took time that was not seen
             self._began = now
             if not self._bar:
                 self._shown = min(self._shown, now)

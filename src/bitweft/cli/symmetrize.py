@@ -6,7 +6,7 @@ import argparse
 
 from bitweft.cli.options import add_dialect, add_output
 from bitweft.links.formats.registry import read_alignments, write_alignments
-from bitweft.links.symmetrize import HEURISTICS, WALKS, symmetrize_all
+from bitweft.links.symmetrize import HEURISTICS, ORDERS, symmetrize_all
 from bitweft.storage.output import open_output
 
 DESCRIPTION = """\
@@ -16,18 +16,20 @@ eflomal and bitweft write them; turn others round with `bitweft convert --invers
 heuristics: all but the union start from the links of both directions, and add links that one of them has
   intersection            nothing is added
   union                   everything is
-  grow                    neighbours beside, above and below, where either word is unaligned
-  grow-diag               diagonal neighbours too
+  grow                    neighbors beside, above and below, where either word is unaligned
+  grow-diag               diagonal neighbors too
   grow-diag-final         then every link where either word is unaligned, forward before backward
   grow-diag-final-and     then every link where both words are unaligned, forward before backward
-  strict-grow-diag        neighbours where both words are unaligned (lilt's grow-diagonal)
-  strict-grow-diag-final  then every link where both words are unaligned (lilt's grow-diagonal-final)
+  strict-grow-diag        neighbors where both words are unaligned
+  strict-grow-diag-final  then every link where both words are unaligned
 
-Links compete for words, and Moses' symal and fast_align's atools try them in different orders:
---walk says whose order to keep."""
+The strict ones are those of github.com/lilt/alignment-scripts (grow-diagonal, grow-diagonal-final), by which
+many published figures were made; the others are those of Moses.
+
+Where two candidate links compete for a word, the one tried first wins; --order says which that is."""
 EXAMPLES = """\
   bitweft symmetrize forward.links backward.links --heuristic grow-diag-final-and -o both.links
-  bitweft symmetrize forward.links backward.links --heuristic grow-diag --walk atools
+  bitweft symmetrize forward.links backward.links --heuristic grow-diag --order atools
   bitweft symmetrize forward.scored backward.scored --heuristic intersection --to scored"""
 
 
@@ -42,7 +44,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="how to combine them, see above (grow-diag-final-and)",
     )
-    parser.add_argument("--walk", choices=WALKS, default="moses", help="whose order to try links in (moses)")
+    parser.add_argument(
+        "--order",
+        choices=ORDERS,
+        default="moses",
+        help="order in which links are tried: that of Moses' symal, or of fast_align's atools (moses)",
+    )
     add_dialect(parser, what="both files")
     parser.add_argument(
         "--to",
@@ -59,6 +66,6 @@ def run(args: argparse.Namespace) -> None:
         read_alignments(path, args.dialect, args.one_based) for path in (args.forward, args.backward)
     )
     names = (args.forward, args.backward)
-    combined = symmetrize_all(forward, backward, args.heuristic, walk=args.walk, names=names)
+    combined = symmetrize_all(forward, backward, args.heuristic, order=args.order, names=names)
     with open_output(args.output, force=args.force) as stream:
         write_alignments(stream, combined, args.to)

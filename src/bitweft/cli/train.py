@@ -20,10 +20,12 @@ from bitweft.cli.progress import Meter, duration
 from bitweft.errors import UsageError
 from bitweft.links.alignment import GoldAlignment
 from bitweft.links.formats.registry import read_gold
+from bitweft.storage.output import is_within, refuse_inputs
 from bitweft.text.bitext import Bitext, SentencePair
 
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner
+    from bitweft.recipes.base import Recipe
     from bitweft.storage.checkpoint import Checkpoint
 
 DESCRIPTION = """\
@@ -56,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--checkpoint-every",
         type=float,
         metavar="SECONDS",
-        help="keep the state of learning this often (600); the paper's recipe keeps it after each epoch",
+        help="keep the state of learning this often (600); the paper's recipe, at the end of an epoch",
     )
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="where to keep it (the model's directory with .checkpoint added)"
@@ -81,9 +83,11 @@ def run(args: argparse.Namespace) -> None:
     """Train."""
     from bitweft.storage.model_directory import check_free
 
+    inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ()), *(args.dev or ())]
+    refuse_inputs(args.output, [*inputs, *(args.dev_tags or ())])
     check_free(args.output, force=args.force)
     aligner = start(args)
-    checkpoint = checkpoint_of(args)
+    checkpoint = checkpoint_of(args, aligner.recipe)
     args.tokenize = args.tokenize or aligner.about.tokenize
     bitext = bitext_of(args, strict=args.strict)
     dev = read_dev(args)
@@ -136,12 +140,17 @@ def start(args: argparse.Namespace) -> Aligner:
     return aligner
 
 
-def checkpoint_of(args: argparse.Namespace) -> Checkpoint | None:
+def checkpoint_of(args: argparse.Namespace, recipe: Recipe) -> Checkpoint | None:
     """Make the checkpoint that the options ask for, if they do."""
     if args.checkpoint_every is None and args.checkpoint is None and not args.resume:
         return None
+    from bitweft.recipes.base import Offer, require
     from bitweft.storage.checkpoint import Checkpoint
 
+    if args.resume:
+        require(recipe, Offer.CHECKPOINT, "--resume")
     directory = args.checkpoint or f"{args.output.rstrip('/')}.checkpoint"
+    if is_within(directory, args.output):
+        raise UsageError(f"--checkpoint {directory}: it needs a directory of its own, outside the model's")
     every = 600.0 if args.checkpoint_every is None else args.checkpoint_every
     return Checkpoint(directory, every=every, resume=args.resume)

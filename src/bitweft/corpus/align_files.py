@@ -45,14 +45,16 @@ class Summary:
         )
 
     def __str__(self) -> str:
-        damaged = f" ({self.damaged:,} damaged lines)" if self.damaged else ""
+        damaged = f" ({self.damaged:,} of them damaged)" if self.damaged else ""
         odd = (
             (self.too_long, "too long"),
-            (self.empty, f"without words on a side{damaged}"),
-            (self.unlinked, "in which nothing fits"),
+            (self.empty, f"with an empty side{damaged}"),
+            (self.unlinked, "without a likely link"),
         )
         left = ", ".join(f"{count:,} {what}" for count, what in odd if count)
-        return f"{self.pairs:,} pairs, {self.links:,} links" + (f"; left empty: {left}" if left else "")
+        return f"{self.pairs:,} pairs, {self.links:,} links" + (
+            f"; pairs without links: {left}" if left else ""
+        )
 
 
 @dataclass(frozen=True)

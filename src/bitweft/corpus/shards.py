@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -22,7 +22,7 @@ import bitweft
 from bitweft.aligner import Aligner
 from bitweft.corpus.align_files import Summary, Wanted, write_links
 from bitweft.errors import InputError, UsageError
-from bitweft.storage.output import open_output
+from bitweft.storage.output import clear_leftovers, json_bytes, open_output, write_bytes
 from bitweft.text.bitext import Bitext, SentencePair
 
 MANIFEST = ".manifest.json"
@@ -57,33 +57,84 @@ class Shard:
 
 
 def find_shards(patterns: Sequence[str], out: str, dialect: str) -> list[Shard]:
-    """Find the files of one pattern, or of two whose matches belong together, in the order of their names."""
+    """Find the files of one pattern, or of two whose matches belong together, in the order of their names.
+
+    Two files belong together if the wildcards of their patterns stand for the same.
+
+    Raises:
+        InputError: a pattern has no files, a file has no partner, or two would have one output.
+    """
     if len(patterns) > 2:
         raise UsageError("--shards takes one pattern of joint files, or two in quotes, one for each side")
-    sides = [sorted(glob.glob(pattern)) for pattern in patterns]
-    for pattern, found in zip(patterns, sides, strict=True):
-        if not found:
-            raise InputError("no file has a name like this", file=pattern)
+    sides = [_matches(pattern) for pattern in patterns]
     if len(sides) == 2:
-        keys = [
-            [_wild(pattern, name) for name in found] for pattern, found in zip(patterns, sides, strict=True)
-        ]
-        odd = sorted(set(keys[0]) ^ set(keys[1]))
-        if odd:
-            raise InputError(f"{patterns[0]} and {patterns[1]} do not match alike: see {odd[0]!r}")
+        _check_partners(patterns, sides)
+        _check_partners(patterns[::-1], sides[::-1])
     ending = ".jsonl" if dialect == "jsonl" else ".links"
-    shards = [Shard(names, Path(out) / (_stem(names[0]) + ending)) for names in zip(*sides, strict=True)]
-    outputs = [shard.output for shard in shards]
-    for output in outputs:
-        if outputs.count(output) > 1:
+    shards = [
+        Shard(names, Path(out) / (_stem(names[0]) + ending))
+        for names in (tuple(side[wild] for side in sides) for wild in sides[0])
+    ]
+    for output, count in Counter(shard.output for shard in shards).items():
+        if count > 1:
             raise InputError(f"two of the shards would be written to {output}: their names differ too little")
     return shards
 
 
-def _wild(pattern: str, name: str) -> str:
-    """Return what the pattern's wild cards stand for in a name."""
-    before, _, after = pattern.partition("*")
-    return name[len(before) : len(name) - len(after.rpartition("*")[2])]
+def _matches(pattern: str) -> dict[tuple[str, ...], str]:
+    """Find the files of a pattern, by what its wildcards stand for in their names."""
+    names = sorted(name for name in glob.glob(pattern, recursive=True) if not os.path.isdir(name))
+    if not names:
+        raise InputError("no file has a name like this", file=pattern)
+    wild = re.compile("".join(expression for _, expression in _parts(pattern)), re.DOTALL)
+    found = {}
+    for name in names:
+        match = wild.fullmatch(_with_slashes(name))
+        assert match is not None, (pattern, name)
+        found[match.groups()] = name
+    return found
+
+
+def _check_partners(patterns: Sequence[str], sides: Sequence[Mapping[tuple[str, ...], str]]) -> None:
+    """Refuse files of the first side that have no partner on the second."""
+    for wild, name in sides[0].items():
+        if wild not in sides[1]:
+            wilds = [part for part, expression in _parts(patterns[1]) if expression.startswith("(")]
+            if len(wilds) != len(wild):
+                raise InputError(f"has not as many wildcards as {patterns[0]}", file=patterns[1])
+            values = iter(wild)
+            literal = (
+                next(values) if expression[0] == "(" else part for part, expression in _parts(patterns[1])
+            )
+            raise InputError(f"no such file, but {name} needs it as its other side", file="".join(literal))
+
+
+def _parts(pattern: str) -> list[tuple[str, str]]:
+    """Cut a pattern of `glob` into literal parts and wildcards, each with its regular expression.
+
+    Those of wildcards are groups: `**/` any directories or none, `*`, `?`, `[…]`.
+    """
+    parts = re.findall(
+        r"(?:(?<![^/])\*\*(?:/|\Z))|\*+|\?|\[!?\]?[^\]]*\]|[^*?\[]+|\[", _with_slashes(pattern), re.DOTALL
+    )
+    return [(part, _expression(part)) for part in parts]
+
+
+def _expression(part: str) -> str:
+    if part in ("**/", "**"):
+        return "((?:.*/)?)" if part == "**/" else "(.*)"
+    if part.startswith("*"):
+        return "([^/]*)"
+    if part == "?":
+        return "([^/])"
+    if part.startswith("[") and len(part) > 2:
+        inside = re.sub(r"([\\\[\]^&|~])", r"\\\1", part[1:-1].removeprefix("!"))
+        return f"([{'^' if part[1] == '!' else ''}{inside}])"
+    return re.escape(part)
+
+
+def _with_slashes(name: str) -> str:
+    return name.replace(os.sep, "/")
 
 
 def _stem(name: str) -> str:
@@ -105,7 +156,11 @@ class Shards:
 def align_shards(
     aligner: Aligner, shards: Sequence[Shard], job: Shards
 ) -> Iterator[tuple[Shard, Summary | None]]:
-    """Align shard by shard; give None for those that were done before."""
+    """Align shard by shard; give None for those that were done before.
+
+    Raises:
+        InputError: an output exists and neither `force` nor a manifest with `resume` allows to replace it.
+    """
     made_of = {
         "bitweft": bitweft.__version__,
         "model": model_digest(job.model),
@@ -114,38 +169,56 @@ def align_shards(
     }
     for shard in shards:
         shard.output.parent.mkdir(parents=True, exist_ok=True)
-        done = _manifest(shard)
-        if job.resume and done is not None and _is_done(shard, done, made_of):
+        known = _manifest(shard)
+        if job.resume and known is not None and _is_done(shard, known, made_of):
+            clear_leftovers(shard.output)  # of a run that was killed behind its last line
+            clear_leftovers(shard.manifest)
             yield shard, None
             continue
-        # --resume may do again what it finds unfinished, or made of something else.
-        yield shard, _align_shard(aligner, shard, job, made_of, force=job.force or job.resume)
+        if not job.force:
+            _check_free(shard, resume=job.resume, known=known is not None)
+        yield shard, _align_shard(aligner, shard, job, made_of)
 
 
-def _align_shard(
-    aligner: Aligner, shard: Shard, job: Shards, made_of: Mapping[str, Any], *, force: bool
-) -> Summary:
+def _check_free(shard: Shard, *, resume: bool, known: bool) -> None:
+    """Refuse to write over files, unless --resume finds a manifest: then bitweft wrote them."""
+    for path in (shard.output, shard.manifest):
+        if path.exists() and not known:
+            hint = "and no manifest says that bitweft wrote it; remove it, or give --force to overwrite it"
+            raise InputError(f"exists already, {hint}", file=str(path))
+    if shard.output.exists() and not resume:
+        raise InputError("exists already; give --resume, or --force to overwrite it", file=str(shard.output))
+
+
+def _align_shard(aligner: Aligner, shard: Shard, job: Shards, made_of: Mapping[str, Any]) -> Summary:
     bitext = Bitext(*shard.inputs, **job.reading, strict=job.wanted.strict)
-    with open_output(shard.output, force=force) as stream:
-        steps = write_links(aligner, bitext, stream, job.wanted, name=shard.inputs[0])
-        (summary,) = deque(steps, maxlen=1)
+    # A manifest without an end comes first: after a kill at any moment, what is there is known as bitweft's.
+    write_bytes(shard.manifest, json_bytes(made_of))
+    try:
+        with open_output(shard.output, force=True) as stream:
+            steps = write_links(aligner, bitext, stream, job.wanted, name=shard.inputs[0])
+            (summary,) = deque(steps, maxlen=1)
+    except BaseException:
+        if not shard.output.exists():
+            shard.manifest.unlink(missing_ok=True)
+        raise
     manifest = {
         **made_of,
         "inputs": [{"name": os.path.basename(name), "sha256": file_digest(name)} for name in shard.inputs],
         "output": {"name": shard.output.name, "sha256": file_digest(shard.output)},
         "summary": asdict(summary),
     }
-    with open_output(shard.manifest, force=True) as stream:
-        stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    write_bytes(shard.manifest, json_bytes(manifest))
     return summary
 
 
 def _manifest(shard: Shard) -> dict[str, Any] | None:
+    """Read a manifest, if there is one that bitweft wrote."""
     try:
-        value = json.loads(shard.manifest.read_text(encoding="utf-8"))
+        value = json.loads(shard.manifest.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and {"bitweft", "model", "wanted"} <= value.keys() else None
 
 
 def _is_done(shard: Shard, manifest: Mapping[str, Any], made_of: Mapping[str, Any]) -> bool:
@@ -179,5 +252,5 @@ def model_digest(directory: str | os.PathLike[str]) -> str:
     digest = hashlib.sha256()
     for path in sorted(Path(directory).iterdir()):
         if path.is_file():
-            digest.update(f"{path.name} {file_digest(path)}\n".encode())
+            digest.update(os.fsencode(path.name) + f" {file_digest(path)}\n".encode())
     return digest.hexdigest()

@@ -28,8 +28,8 @@ KINDS = {
     "control": (True, "lines with control characters"),
     "tab": (True, "lines with a tab, which fast_align and TSV take for a separator"),
     "bars": (True, "lines with the word |||, which fast_align and Moses take for a separator"),
-    "empty": (False, "empty lines, which GIZA++ and fast_align pass over"),
-    "long": (False, "very long lines, which eflomal passes over"),
+    "empty": (False, "empty lines, which GIZA++ and fast_align skip"),
+    "long": (False, "very long lines, which eflomal skips"),
     "carriage-return": (False, "lines ending in CR LF: many tools make the CR a part of the last word"),
     "byte-order-mark": (False, "byte order mark: many tools make it a part of the first word"),
     "odd-space": (
@@ -119,7 +119,7 @@ class Report:
         rows = [f"{'BREAKS' if f.breaks else 'note':<7} {f}" for f in self.sorted()]
         breaking = sum(f.breaks for f in self.findings.values())
         notes = len(self.findings) - breaking
-        verdict = f"{breaking} to mend, {notes} to know of" if self.findings else "nothing amiss"
+        verdict = f"{breaking} errors, {notes} warnings" if self.findings else "no problems found"
         return "\n".join([counts, *rows, verdict])
 
 

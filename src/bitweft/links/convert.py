@@ -20,7 +20,7 @@ def convert(
 ) -> Iterator[Entry]:
     """Change entries as they pass: `keep` possible links as links or `drop` them, remap, swap the sides."""
     if possible not in (None, "keep", "drop"):
-        raise UsageError(f"possible links are kept or dropped, not {possible!r}")
+        raise UsageError(f"possible must be keep or drop, got {possible!r}")
     if onto is not None:
         entries = remap(entries, onto)
     for entry in entries:

@@ -68,7 +68,7 @@ def _resampled_scores(
 ) -> list[list[dict[str, float]]]:
     """Score every system on each of the samples."""
     if samples < 1:
-        raise UsageError(f"{samples} bootstrap samples: at least 1 is needed")
+        raise UsageError(f"samples must be 1 or greater, got {samples}")
     return [
         [{name: getattr(total, name) for name in MEASURES} for total in totals]
         for totals in _resampled_counts(systems, samples=samples, seed=seed)

@@ -16,7 +16,7 @@ alignment-scripts, which calls them grow-diagonal and grow-diagonal-final; most 
 fast_align and GIZA++ against neural aligners used these.
 
 A link that is added covers its words at once, so the outcome depends on who comes first, and there Moses
-and atools differ. Both walks are here:
+and atools differ. Both orders are here:
 
     moses   goes through the links, by target and then source position, looks at the neighbours of each
             (left, right, above, below before the diagonal ones), and starts again until nothing is added;
@@ -73,7 +73,7 @@ _RULES = {
 
 
 class _Cells:
-    """The cells that either direction links, of many pairs, in the order of a walk: by pair, row and column.
+    """The cells that either direction links, of many pairs, in an order: by pair, row and column.
 
     A cell is named by its place in that order. Pairs do not meet: a row and a column lie between them.
     """
@@ -168,7 +168,7 @@ def _grow_from_taken(cells: _Cells, rule: _Rule) -> None:
     points = cells.beside(wanted, rule.moves)
     which, move = np.nonzero(points < len(cells.codes))
     point, cell = points[which, move], wanted[which]
-    order = np.argsort(point * len(rule.moves) + move)  # of the walk, should the point be taken by then
+    order = np.argsort(point * len(rule.moves) + move)  # of the rule, should the point be taken by then
     point, cell = point[order], cell[order]
     added = True
     while added:
@@ -193,26 +193,26 @@ def _grow_from_pending(cells: _Cells, rule: _Rule) -> None:
             added |= cells.add(pending[turn][beside], rule.grow)
 
 
-class _Walk(NamedTuple):
+class _Order(NamedTuple):
     target_major: bool
     grow: Callable[[_Cells, _Rule], None]
 
 
-_WALKS = {"moses": _Walk(True, _grow_from_taken), "atools": _Walk(False, _grow_from_pending)}
+_ORDERS = {"moses": _Order(True, _grow_from_taken), "atools": _Order(False, _grow_from_pending)}
 
 HEURISTICS = ("intersection", "union", *_RULES)
-WALKS = tuple(_WALKS)
+ORDERS = tuple(_ORDERS)
 
 
 def symmetrize(
-    forward: Alignment, backward: Alignment, heuristic: str = "grow-diag-final-and", *, walk: str = "moses"
+    forward: Alignment, backward: Alignment, heuristic: str = "grow-diag-final-and", *, order: str = "moses"
 ) -> Alignment:
     """Combine the links of two directions, both given as (source, target), by the named heuristic.
 
     Probabilities are kept where both directions have them: a link of both gets the geometric mean of the two
     (the plain mean of scores below zero, taken as logarithms), a link of one keeps its own.
     """
-    return next(symmetrize_all([forward], [backward], heuristic, walk=walk))
+    return next(symmetrize_all([forward], [backward], heuristic, order=order))
 
 
 def symmetrize_all(
@@ -220,19 +220,19 @@ def symmetrize_all(
     backward: Iterable[Alignment],
     heuristic: str = "grow-diag-final-and",
     *,
-    walk: str = "moses",
+    order: str = "moses",
     names: tuple[str, str] = ("forward", "backward"),
 ) -> Iterator[Alignment]:
     """Symmetrize pair by pair, holding some thousands at a time; `names` are the files', for messages."""
     if heuristic not in HEURISTICS:
-        raise UsageError(f"no heuristic {heuristic!r}; there are {', '.join(HEURISTICS)}")
-    if walk not in WALKS:
-        raise UsageError(f"no walk {walk!r}; there are {', '.join(WALKS)}")
-    return _symmetrized(lockstep(forward, backward, names=names), heuristic, _WALKS[walk])
+        raise UsageError(f"heuristic must be one of {', '.join(HEURISTICS)}, got {heuristic!r}")
+    if order not in ORDERS:
+        raise UsageError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
+    return _symmetrized(lockstep(forward, backward, names=names), heuristic, _ORDERS[order])
 
 
 def _symmetrized(
-    both: Iterator[tuple[Alignment, Alignment]], heuristic: str, walk: _Walk
+    both: Iterator[tuple[Alignment, Alignment]], heuristic: str, order: _Order
 ) -> Iterator[Alignment]:
     if heuristic == "union":
         for ahead, back in both:
@@ -242,7 +242,7 @@ def _symmetrized(
             yield _with_probabilities(tuple(sorted({*ahead.links}.intersection(back.links))), ahead, back)
     else:
         for some in _gathered(both):
-            for links, (ahead, back) in zip(_grown(some, _RULES[heuristic], walk), some, strict=True):
+            for links, (ahead, back) in zip(_grown(some, _RULES[heuristic], order), some, strict=True):
                 yield _with_probabilities(links, ahead, back)
 
 
@@ -264,10 +264,10 @@ def _gathered(both: Iterator[tuple[Alignment, Alignment]]) -> Iterator[list[tupl
     yield some
 
 
-def _grown(both: Sequence[tuple[Alignment, Alignment]], rule: _Rule, walk: _Walk) -> list[tuple[Link, ...]]:
+def _grown(both: Sequence[tuple[Alignment, Alignment]], rule: _Rule, order: _Order) -> list[tuple[Link, ...]]:
     forward, backward = ([pair[side].links for pair in both] for side in (0, 1))
-    cells = _Cells(forward, backward, target_major=walk.target_major)
-    walk.grow(cells, rule)
+    cells = _Cells(forward, backward, target_major=order.target_major)
+    order.grow(cells, rule)
     if rule.final is not None:
         for direction in cells.directions:
             left = np.flatnonzero(direction & ~cells.taken[:-1])

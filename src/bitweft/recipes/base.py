@@ -39,6 +39,7 @@ PRECISE = 0.75  # the threshold of --precision
 COMPLETE = 0.25  # the threshold of --recall
 LONGEST = 5_000  # words of a sentence: a pair with a longer one gets no links
 DIRECTIONS = ("forward", "backward")
+NOT_LEARNED = "this aligner has not learned anything yet: call fit, or load a model"
 
 
 class Offer(Enum):
@@ -56,7 +57,6 @@ class Offer(Enum):
     TAGS = "part-of-speech tags"
     TUNE = "tuning on gold links"
     NEIGHBORS = "neighbors of a source window"
-    CONCURRENT = "aligning in several threads at once"
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bitweft.errors import UsageError
+from bitweft.extras import needs
 
 
 def check_device(device: str) -> None:
     """Refuse a device that there is not; the CPU is always there, and is not asked."""
     if device == "cpu":
         return
-    import torch
+    with needs("paper"):
+        import torch
 
     try:
         torch.zeros(1, device=device).tolist()

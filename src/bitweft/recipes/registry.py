@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from typing import NamedTuple, Protocol, cast
 
 from bitweft.errors import UsageError
+from bitweft.extras import needs
 from bitweft.recipes.base import Recipe
 
 GROUP = "bitweft.recipes"  # the entry points by which other packages offer recipes
@@ -30,11 +31,12 @@ class Registered(NamedTuple):
 
     place: str | type[Recipe]  # `module:class`, or the class
     options: str | None  # the module of its options, which imports nothing heavy
+    extra: str = ""  # the extra that brings the packages it needs
 
 
 _RECIPES = {
     "default": Registered("bitweft.recipes.default.recipe:DefaultRecipe", "bitweft.recipes.default.options"),
-    "paper": Registered("bitweft.recipes.paper.recipe:PaperRecipe", "bitweft.recipes.paper.options"),
+    "paper": Registered("bitweft.recipes.paper.recipe:PaperRecipe", "bitweft.recipes.paper.options", "paper"),
 }
 DEFAULT = "default"
 
@@ -64,7 +66,8 @@ def recipe_named(name: str) -> type[Recipe]:
     place = _RECIPES[name].place
     if isinstance(place, str):
         module, _, kind = place.partition(":")
-        return cast("type[Recipe]", getattr(importlib.import_module(module), kind))
+        with needs(_RECIPES[name].extra):
+            return cast("type[Recipe]", getattr(importlib.import_module(module), kind))
     return place
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from bitweft.errors import MissingExtraError, UsageError
+from bitweft.errors import UsageError
+from bitweft.extras import needs
 from bitweft.server.limits import Limits
 
 __all__ = ["PORT", "Limits", "serve"]
@@ -27,11 +28,7 @@ def serve(
     `threads` is how many requests are aligned at the same time (default: as many as there are cores).
     """
     if threads is not None and threads < 1:
-        raise UsageError(f"{threads} threads cannot be: at least 1 is needed")
-    try:
+        raise UsageError(f"threads must be 1 or greater, got {threads}")
+    with needs("serve"):
         from bitweft.server.run import run
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "bitweft":
-            raise
-        raise MissingExtraError(error.name, "serve") from error
     run(directory, host=host, port=port, limits=limits or Limits(), threads=threads, ready=ready)

@@ -21,4 +21,4 @@ class Limits:
     def __post_init__(self) -> None:
         for each in fields(self):
             if not 0 < getattr(self, each.name) < float("inf"):
-                raise UsageError(f"the limit {each.name!r} must be above 0, not {getattr(self, each.name)}")
+                raise UsageError(f"{each.name} must be greater than 0, got {getattr(self, each.name)}")

@@ -122,7 +122,7 @@ def is_loopback(host: str) -> bool:
 def listen(host: str, port: int) -> socket.socket:
     """Take an address; port 0 is any that is free."""
     if not 0 <= port < 1 << 16:
-        raise UsageError(f"a port of {port} cannot be: it is from 0 to 65535")
+        raise UsageError(f"port must be from 0 to 65535, got {port}")
     try:
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

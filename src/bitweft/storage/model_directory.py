@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,7 +17,9 @@ from safetensors.numpy import load_file
 
 import bitweft
 from bitweft.errors import InputError, ModelError
+from bitweft.storage.output import check_new_directory, new_directory
 
+MODEL = "model.json"
 FORMAT = 1  # of the directory; a change that older ones cannot be read by makes it one more
 
 
@@ -59,7 +59,7 @@ def read_about(directory: Path) -> About:
     """Read and check `model.json`."""
     if not directory.is_dir():
         raise ModelError(f"{directory}: there is no such model directory; `bitweft train -o DIR` makes one")
-    path = directory / "model.json"
+    path = directory / MODEL
     try:
         value = json.loads(_checked(path).read_text(encoding="utf-8"), parse_constant=_refuse)
     except RecursionError:
@@ -141,23 +141,33 @@ def check_files(directory: Path, *names: str) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Read arrays, all of finite numbers."""
+    """Read a file of arrays."""
     try:
         arrays: dict[str, npt.NDArray[Any]] = load_file(_checked(path))
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise ModelError(f"{path}: cannot be read: {error}") from error
-    for name, array in arrays.items():
-        if array.dtype.kind not in "if" or not np.isfinite(array).all():
-            raise ModelError(f"{path}: {name} holds what is no number")
     return arrays
 
 
 class Arrays:
-    """Hand out arrays by name, each checked for its type, its shape and its range."""
+    """Hand out arrays by name, each checked for its type, its shape and its range; all are finite.
 
-    def __init__(self, path: Path) -> None:
+    They are those of the file `path` or, if given, `arrays`, which were read from there; `what` they are of
+    is said in messages.
+    """
+
+    def __init__(
+        self, path: Path, arrays: Mapping[str, npt.NDArray[Any]] | None = None, *, what: str = "model"
+    ) -> None:
         self._path = path
-        self._arrays = read_arrays(path)
+        self._what = what
+        self._arrays = read_arrays(path) if arrays is None else arrays
+        for name, array in self._arrays.items():
+            if array.dtype.kind not in "if" or not np.isfinite(array).all():
+                raise ModelError(f"{path}: {name} contains NaN or infinity, or is not numeric")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._arrays
 
     def take(
         self,
@@ -183,59 +193,30 @@ class Arrays:
 
     def fault(self, name: str, what: str) -> ModelError:
         """Make the error that says what is wrong with an array."""
-        return ModelError(f"{self._path}: the model is damaged: {name} {what}")
+        return ModelError(f"{self._path}: the {self._what} is damaged: {name} {what}")
 
 
 def write_model(
     directory: str | os.PathLike[str], about: About, save: Callable[[Path], None], *, force: bool = False
 ) -> None:
-    """Write a model's files and `model.json` into a directory, which appears whole or not at all."""
-    target = Path(os.path.realpath(directory))
-    check_free(directory, force=force)
-    partial = _beside(directory)
+    """Write a model's files and `model.json` into a directory, which appears whole or not at all.
+
+    Arguments:
+        directory: where; with `force`, it replaces a model that is there and nothing else.
+        about: what `model.json` says of the model.
+        save: writes all other files into the directory that it is given.
+
+    Raises:
+        InputError: the place is taken or cannot be written.
+    """
+    value = {"format": FORMAT, **asdict(about)}
     try:
-        save(partial)
-        value = {"format": FORMAT, **asdict(about)}
-        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        (partial / "model.json").write_text(text, encoding="utf-8", newline="\n")
-        for file in partial.iterdir():
-            file.chmod(0o644)
-        partial.chmod(0o755)
-        _replace(partial, target)
+        with new_directory(directory, manifest=MODEL, about=value, force=force) as partial:
+            save(partial)
     except (OSError, SafetensorError) as error:  # safetensors reports a full disk in its own way
-        raise InputError(f"cannot be written: {error}", file=str(directory)) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def _beside(directory: str | os.PathLike[str]) -> Path:
-    """Make a directory to write in, beside that of the model."""
-    target = Path(os.path.realpath(directory))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise InputError(f"cannot write here: {error.strerror}", file=str(directory)) from error
+        raise InputError(f"cannot be written: {error}", file=os.fspath(directory)) from error
 
 
 def check_free(directory: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Refuse a place that cannot be written, or is taken; with `force`, only if by something else."""
-    path = Path(directory)
-    if not path.exists() and not path.is_symlink():
-        _beside(directory).rmdir()  # said before the work, not after it
-        return
-    if not force:
-        raise InputError("exists already; give --force to overwrite it", file=str(path))
-    if not path.is_dir() or (any(path.iterdir()) and not (path / "model.json").is_file()):
-        raise InputError("is no model, so it is not overwritten", file=str(path))
-
-
-def _replace(partial: Path, target: Path) -> None:
-    """Put the new directory in the place of the old one, which is there until then."""
-    if not target.exists():
-        partial.rename(target)
-        return
-    old = partial.with_name(partial.name + ".old")
-    target.rename(old)
-    partial.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
+    """Refuse a place that cannot be written, or is taken; with `force`, only by what is no model."""
+    check_new_directory(directory, manifest=MODEL, force=force)

@@ -1,4 +1,10 @@
-"""Numbers that may outgrow memory: from a size on they live in a temporary file, which goes when they do."""
+"""Numbers that may outgrow memory: from a size on they are held in a temporary file.
+
+`ArrayBuilder` makes one array of many pieces, `Spill` holds a row of blocks. Each owns one temporary file at
+most, opened when its numbers exceed `large` bytes (by default LARGE). The file has no name on disk; it is
+closed, which frees its space, when its owner is collected. An array that `ArrayBuilder.finish` returns maps
+the file and may outlive the builder; the blocks that a `Spill` returns are copies of what is in the file.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +23,8 @@ LARGE = 1 << 29  # bytes of one thing that are held in memory
 BLOCK = 1 << 20  # numbers that are handled at a time
 
 
-class Growing:
-    """An array of numbers that grows at its end; what outgrows memory is a file that is mapped."""
+class ArrayBuilder:
+    """Build one array by adding numbers at its end; one that outgrows memory is a mapped file."""
 
     def __init__(self, dtype: npt.DTypeLike, large: int | None = None) -> None:
         self.dtype = np.dtype(dtype)
@@ -50,8 +56,8 @@ class Growing:
         return np.memmap(self._file, self.dtype, "r+").view(np.ndarray)
 
 
-class Shelf:
-    """A row of blocks of arrays, each put there once and asked for now and then, by any thread."""
+class Spill:
+    """Hold a row of blocks of arrays, each put there once and asked for now and then, by any thread."""
 
     def __init__(self, large: int | None = None) -> None:
         self.large = LARGE if large is None else large

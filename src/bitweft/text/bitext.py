@@ -67,7 +67,7 @@ class SentencePair(NamedTuple):
 def tokenize(text: str, how: str = "space") -> Sentence:
     """Cut a text into a sentence of tokens: at `space`, by `unicode` words, or by `char`."""
     if how not in TOKENIZERS:
-        raise UsageError(f"no tokenization {how!r}; there are {', '.join(TOKENIZERS)}")
+        raise UsageError(f"tokenize must be one of {', '.join(TOKENIZERS)}, got {how!r}")
     return Sentence(TOKENIZERS[how](text), text)
 
 
@@ -150,13 +150,13 @@ class Bitext:
 
 def _check_options(source: Path, target: Path | None, tokenize: str, format: str) -> None:
     if tokenize not in TOKENIZERS:
-        raise UsageError(f"no tokenization {tokenize!r}; there are {', '.join(TOKENIZERS)}")
+        raise UsageError(f"tokenize must be one of {', '.join(TOKENIZERS)}, got {tokenize!r}")
     if format not in ("auto", *FORMATS):
-        raise UsageError(f"no text format {format!r}; there are auto, {', '.join(FORMATS)}")
+        raise UsageError(f"format must be one of auto, {', '.join(FORMATS)}, got {format!r}")
     if target is None:
         return
     if format != "auto":
-        raise UsageError(f"the format {format!r} is one of joint files: give one file, not two")
+        raise UsageError(f"the format {format!r} is for one joint file; two files were given")
     if os.fspath(source) == os.fspath(target) == "-":
         raise UsageError("standard input cannot be both sides: give one joint file as `-`")
 

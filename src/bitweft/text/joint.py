@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeAlias
@@ -14,7 +13,7 @@ from bitweft.text.lines import LineFile, Oddities
 Reader: TypeAlias = Callable[[LineFile, Oddities], Iterator[tuple[str, str]]]
 
 FORMATS = ("joint", "tsv", "jsonl")
-_BAR = re.compile(r"(?:^|[ \t]+)\|\|\|(?:[ \t]+|$)")
+_BAR = "|||"
 _LOOKED_AT = 1000  # lines that must all agree before a format is taken as certain
 
 
@@ -36,7 +35,18 @@ def detect_format(file: LineFile) -> str:
 
 
 def _is_bar(line: str) -> bool:
-    return _BAR.search(line) is not None
+    return _find_bar(line) is not None
+
+
+def _find_bar(line: str) -> int | None:
+    """Find the first `|||` between white space, or the line's ends; each place is looked at once."""
+    place = line.find(_BAR)
+    while place >= 0:
+        end = place + len(_BAR)
+        if (place == 0 or line[place - 1] in " \t") and (end == len(line) or line[end] in " \t"):
+            return place
+        place = line.find(_BAR, place + 1)
+    return None
 
 
 def _is_columns(line: str) -> bool:
@@ -84,10 +94,10 @@ def _read(
 
 
 def _parse_bars(line: str) -> tuple[str, str]:
-    found = _BAR.search(line)
-    if found is None:
+    place = _find_bar(line)
+    if place is None:
         raise ValueError("no `|||` between spaces; each line must be `source ||| target`")
-    return line[: found.start()], line[found.end() :]
+    return line[:place].rstrip(" \t"), line[place + len(_BAR) :].lstrip(" \t")
 
 
 def _parse_columns(line: str) -> tuple[str, str]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import lzma
 import os
 import re
 import shutil
@@ -16,17 +13,19 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from bitweft.errors import InputError
+from bitweft.text.compressed import BLOCK, DamagedError, decompressed
 
-BLOCK = 1 << 17  # bytes read at a time
+LONGEST_LINE = 100_000_000  # bytes: a longer line is damaged, and not held
 # White space that is neither space nor tab, and the zero-width characters that pass for it.
 ODD_SPACES = (
     "\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u180e\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
     + "".join(map(chr, range(0x2000, 0x200C)))
 )
 ODD_SPACE = re.compile(f"[{ODD_SPACES}]")
+_NO_TEXT = b"\xff"  # in UTF-8 nowhere
 
 
 @dataclass(slots=True)
@@ -62,7 +61,8 @@ class LineFile:
     """Give the lines of a file, without their ends; only a line feed ends a line.
 
     `-` is standard input. What cannot be read twice (standard input, a pipe) is first copied to a
-    temporary file. Unless `strict`, a line that is not UTF-8 is counted and given as an empty one.
+    temporary file. Unless `strict`, a line that is not UTF-8, or longer than LONGEST_LINE, is counted and
+    given as an empty one.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, strict: bool = True) -> None:
@@ -122,16 +122,31 @@ class LineFile:
         line = 1
         with self._open() as raw:
             try:
-                with _decompressed(raw) as stream:
+                with decompressed(raw) as stream:
                     while block := stream.read(BLOCK):
-                        block += stream.readline()
+                        block = self._whole(block, stream, line)
                         yield block
                         line += block.count(b"\n")
             except EOFError as error:
                 message = "the compressed file is cut short; fetch or make it again"
                 raise InputError(message, file=self.name, line=line) from error
-            except (OSError, zlib.error, lzma.LZMAError, DamagedError) as error:
+            except (OSError, zlib.error, DamagedError) as error:
                 raise InputError(f"cannot be read: {error}", file=self.name, line=line) from error
+
+    def _whole(self, block: bytes, stream: BinaryIO, line: int) -> bytes:
+        """Read on to the end of the block's last line; put a byte that is no text for a line too long."""
+        if block.endswith(b"\n"):
+            return block
+        start = block.rfind(b"\n") + 1
+        rest = stream.readline(LONGEST_LINE - (len(block) - start) + 1)
+        if rest.endswith(b"\n") or len(block) - start + len(rest) <= LONGEST_LINE:
+            return block + rest
+        if self.strict:
+            message = f"the line is longer than {LONGEST_LINE:,} bytes; is this a text?"
+            raise InputError(message, file=self.name, line=line + block.count(b"\n"))
+        while rest and not rest.endswith(b"\n"):
+            rest = stream.readline(BLOCK)
+        return block[:start] + _NO_TEXT + rest[-1:]
 
     def _open(self) -> BinaryIO:
         try:
@@ -187,63 +202,3 @@ def _count_spaces(text: str, lines: list[str], oddities: Oddities) -> None:
         oddities.odd_spaces += sum(1 for line in lines if ODD_SPACE.search(line))
     if "  " in text:
         oddities.repeated_spaces += sum(1 for line in lines if "  " in line)
-
-
-class DamagedError(Exception):
-    """Report compressed bytes that do not decompress."""
-
-
-def _decompressed(raw: BinaryIO) -> BinaryIO:
-    magic = raw.read(6)
-    raw.seek(0)
-    if magic.startswith(b"\x1f\x8b"):
-        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
-    if magic == b"\xfd7zXZ\x00":
-        return cast(BinaryIO, lzma.LZMAFile(raw))
-    if magic.startswith(b"\x28\xb5\x2f\xfd"):
-        return cast(BinaryIO, io.BufferedReader(_ZstdFile(raw), BLOCK))
-    return raw
-
-
-class _ZstdFile(io.RawIOBase):
-    """Read zstd frames; unlike the package's own reader, notice a frame that is cut short."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        import zstandard
-
-        self._raw = raw
-        self._error = zstandard.ZstdError
-        self._start = zstandard.ZstdDecompressor().decompressobj
-        self._frame = self._start()
-        self._ready = b""
-        self._inside = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(cast(bytearray, buffer))
-        while not self._ready:
-            if not self._fill():
-                return 0
-        size = min(len(view), len(self._ready))
-        view[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
-
-    def _fill(self) -> bool:
-        data = self._frame.unused_data if self._frame.eof else b""
-        if self._frame.eof:
-            self._frame = self._start()
-            self._inside = False
-        data = data or self._raw.read(BLOCK)
-        if not data:
-            if self._inside:
-                raise EOFError
-            return False
-        self._inside = True
-        try:
-            self._ready = self._frame.decompress(data)
-        except self._error as error:
-            raise DamagedError(str(error)) from error
-        return True

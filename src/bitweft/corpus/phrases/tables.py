@@ -14,18 +14,20 @@ import os
 import shutil
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Protocol, TextIO, TypeVar
 
+import bitweft
 from bitweft.corpus.lexicon import Lexicon, Pruning, Word, linked_pairs, write_table
-from bitweft.corpus.phrases.directory import compressed, new_directory
 from bitweft.corpus.phrases.extraction import Orientation, PhraseSpan, extract_phrases, orientations
 from bitweft.corpus.phrases.sorting import SortedCounts
 from bitweft.errors import InputError
 from bitweft.links.alignment import Alignment, Link
+from bitweft.storage.output import gzip_text, new_directory
 from bitweft.text.bitext import SentencePair
 
 Item = TypeVar("Item")
@@ -39,6 +41,7 @@ FILES = (
     "reordering-counts.gz",
     "reordering-table.wbe-msd-bidirectional-fe.gz",
 )
+MANIFEST = "phrases.json"  # says which files are bitweft's, for --force
 _REMEMBERED = 1 << 16  # results of small functions that are asked for again and again
 _KINDS = tuple(kind.value for kind in Orientation)
 _PHRASES, _F2E, _E2F, _COUNTS, _REORDERING = FILES
@@ -113,7 +116,8 @@ def write_phrase_tables(
     """
     options = options or PhraseOptions()
     summary = PhraseSummary()
-    with new_directory(Path(directory), force=force) as partial:
+    about = {"bitweft": bitweft.__version__}
+    with new_directory(directory, manifest=MANIFEST, about=about, force=force) as partial:
         work = partial / "sorting"
         work.mkdir()
         lexicon = Lexicon()
@@ -132,15 +136,21 @@ def write_phrase_tables(
         for _, source, target, alignment in watch(sentences, "extracting phrases", summary.sentence_pairs):
             summary.extracted += _extract(source, target, alignment, by_source, options.max_length)
         by_target = SortedCounts(work, memory=memory)
-        with compressed(partial / _COUNTS) as counts, compressed(partial / _REORDERING) as table:
+        with _compressed(partial / _COUNTS) as counts, _compressed(partial / _REORDERING) as table:
             found = watch(_occurrences(by_source), "scoring phrases")
             summary.phrase_pairs = _score(found, by_target, lexicon, (counts, table))
         by_source.clear()
         lines = _by_source_again(by_target, SortedCounts(work, memory=memory))
-        with compressed(partial / _PHRASES) as stream:
+        with _compressed(partial / _PHRASES) as stream:
             stream.writelines(watch(lines, "writing phrases", summary.phrase_pairs))
         shutil.rmtree(work)
     return summary
+
+
+@contextmanager
+def _compressed(path: Path) -> Iterator[TextIO]:
+    with path.open("wb") as raw, gzip_text(raw, level=6) as stream:
+        yield stream
 
 
 def _sentences(

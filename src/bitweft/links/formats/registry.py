@@ -118,7 +118,7 @@ def detect_dialect(file: LineFile, one_based: bool | None = None) -> str:
 def dialect_named(name: str) -> Dialect:
     """Find a dialect by its name."""
     if name not in DIALECTS:
-        raise UsageError(f"no format of links {name!r}; there are {', '.join(DIALECTS)}")
+        raise UsageError(f"the format of links must be one of {', '.join(DIALECTS)}, got {name!r}")
     return DIALECTS[name]
 
 

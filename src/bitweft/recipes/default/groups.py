@@ -1,12 +1,10 @@
-"""Batches cut into groups, and tallies with a place for each group."""
+"""Batches cut into groups, whose pairs are each other's negatives."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from bitweft.recipes.default.kernels import CLIP, Longs, Tally
-
-BUCKETS = 16  # of the distance to the diagonal
+from bitweft.recipes.default.compiled.types import Longs
 
 
 def group_bounds(pairs: int, group: int) -> Longs:
@@ -15,10 +13,3 @@ def group_bounds(pairs: int, group: int) -> Longs:
     if len(bounds) > 1 and pairs - bounds[-1] == 1:
         bounds = bounds[:-1]
     return np.append(bounds, pairs)
-
-
-def new_tally(groups: int, classes: int = 1) -> Tally:
-    """Make a tally for so many groups and classes, each at zero."""
-    jumps = np.zeros((groups, 2, 2, classes, 2 * CLIP + 1))
-    starts, diagonals = (np.zeros((groups, 2, 2, size)) for size in (CLIP + 1, BUCKETS))
-    return Tally(jumps, starts, diagonals, np.zeros((groups, 2)), np.zeros((groups, 2)))

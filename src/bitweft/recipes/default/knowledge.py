@@ -12,7 +12,7 @@ import numpy as np
 
 from bitweft.links.alignment import Alignment
 from bitweft.links.known import KnownLinks, WordPair
-from bitweft.recipes.default.kernels import Cells, Counts, Floats, Longs, Prior
+from bitweft.recipes.default.compiled.types import Cells, Counts, Floats, Longs, Prior
 from bitweft.recipes.default.spelling import Spelling
 from bitweft.text.bitext import SentencePair
 
@@ -137,7 +137,7 @@ class Renumbering:
             self.values(own, side, np.zeros(len(self.new[side].words), np.int64))
             for side, own in enumerate((counts.source, counts.target))
         )
-        return carried._replace(source=source, target=target, likeness=counts.likeness)
+        return carried._replace(source=source, target=target, cognate_probability=counts.cognate_probability)
 
     def values(self, old: Any, side: int, new: Any) -> Any:
         """Put a value for each word over new ones."""

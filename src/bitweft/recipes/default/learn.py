@@ -8,32 +8,39 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bitweft.progress import Progress
-from bitweft.recipes.default import kernels
 from bitweft.recipes.default.blas import one_blas_thread
-from bitweft.recipes.default.config import DefaultConfig
-from bitweft.recipes.default.groups import BUCKETS, new_tally
-from bitweft.recipes.default.kernels import (
+from bitweft.recipes.default.compiled.types import (
+    BUCKETS,
     CLIP,
+    LARGEST,
     Adam,
     Cells,
     Counts,
+    Doubles,
     Floats,
+    Inputs,
+    Ints,
     Longs,
     Prior,
     Side,
+    Sums,
     Tally,
     Words,
+    new_count_table,
+    new_tally,
+    no_cells,
 )
+from bitweft.recipes.default.compiled.vectors import compose
+from bitweft.recipes.default.config import DefaultConfig
 from bitweft.recipes.default.knowledge import Knowledge, merged_counts, sorted_counts, with_links
-from bitweft.recipes.default.loops import Compiled, Loops, Stepper
+from bitweft.recipes.default.loops import Compiled, Loops, Optimizer
 from bitweft.recipes.default.spelling import Spelling
-from bitweft.storage.spill import Shelf, counted
+from bitweft.storage.spill import Spill, counted
 
 CHUNK = 2048  # pairs that one thread counts in a turn
 FLOOR = 0.01  # of a probability that is counted
@@ -45,7 +52,7 @@ class Text(NamedTuple):
     """Hold one side of a text in numbers, and the spelling that gave them."""
 
     spelling: Spelling
-    tokens: kernels.Ints
+    tokens: Ints
     offsets: Longs
 
 
@@ -68,7 +75,7 @@ class Learning:
         self.seed = seed
         self.threads = threads
         self.loops = loops or Compiled()
-        self.stepper: Stepper | None = None
+        self.optimizer: Optimizer | None = None
         self.texts = texts
         self.knowledge = knowledge = knowledge or Knowledge()
         generator = np.random.default_rng(seed)
@@ -85,7 +92,7 @@ class Learning:
         self.tally = new_tally(1)
         self.words = no_counts([text.spelling for text in texts])
         self.counts = knowledge.counts or self.words
-        self.cells = Shelf()  # of each chunk, as the last pass found them
+        self.cells = Spill()  # of each chunk, as the last pass found them
         self.classes = [word_classes(text.spelling) for text in texts]
         self.nulls = [np.full(len(own), config.null, np.float32) for own in self.classes]
         self.vectors: list[Floats] = []
@@ -109,7 +116,9 @@ class Learning:
         batches = math.ceil(len(self.pairs) / config.batch)
         total = (config.lse_epochs + config.chain_epochs) * batches
         settings: dict[str, Any] = {"group": config.group, "negatives": config.negatives}
-        self.stepper = self.loops.stepper(self.sides, self.adams, pool=pool, threads=self.threads, **settings)
+        self.optimizer = self.loops.optimizer(
+            self.sides, self.adams, pool=pool, threads=self.threads, **settings
+        )
         order = self.pairs
         while self.steps < total:
             epoch, batch = divmod(self.steps, batches)
@@ -118,14 +127,14 @@ class Learning:
             self.prior = self.prior._replace(chained=epoch >= config.lse_epochs)
             own = order[batch * config.batch : (batch + 1) * config.batch]
             rate = config.rate * (1 - self.steps / total)
-            _add(self.tally, self.stepper.step(own, self.prior, rate))
+            _add(self.tally, self.optimizer.step(own, self.prior, rate))
             self.steps += 1
             loss = float(self.tally.loss[0, 0] / self.tally.loss[0, 1])
             phase = "chain" if self.prior.chained else "lse"
             if batch + 1 == batches:
                 self._settle(phase, loss=loss)
             yield Progress(self.steps, total, phase, loss)
-        self.stepper.store()
+        self.optimizer.store()
 
     def _settle(self, phase: str, **facts: float) -> None:
         """Set the prior by what was tallied, and begin a new tally."""
@@ -138,44 +147,46 @@ class Learning:
         classes = 1 + max(int(own.max(initial=0)) for own in self.classes)
         self.prior = with_classes(self.prior, classes)._replace(mixture=self.config.mixture)
         chunks = [self.pairs[start : start + CHUNK] for start in range(0, len(self.pairs), CHUNK)]
-        total = self.config.count_passes * len(chunks)
         while self.passes < self.config.count_passes:
-            source, target = self._words()
-            tally = new_tally(len(chunks), self.prior.jumps.shape[1])
-            free = [np.zeros(len(nulls)) for nulls in self.nulls]
+            yield from self._count_once(pool, chunks)
 
-            def work(chunk: int, words: list[Words], tally: Tally) -> tuple[Cells, list[Floats]]:
-                own, scores = chunks[chunk], np.empty(len(chunks[chunk]))
-                known = Cells(*self.cells[chunk]) if len(self.cells) else no_cells()
-                left = [np.zeros_like(nulls) for nulls in self.nulls]
-                found = self.loops.posteriors(
-                    *words, own, self.counts, known, self.prior, FLOOR, tally, chunk, scores, tuple(left)
-                )
-                return with_links(found, own, self.knowledge.links), left
+    def _count_once(self, pool: ThreadPoolExecutor, chunks: Sequence[Longs]) -> Iterator[Progress]:
+        source, target = self._words()
+        inputs = Inputs(source, target, self.counts, self.prior)
+        tally = new_tally(len(chunks), self.prior.jumps.shape[1])
+        unlinked = [np.zeros(len(nulls)) for nulls in self.nulls]
 
-            fresh = Shelf()
-            last = self.passes + 1 == self.config.count_passes  # nobody will ask for these cells
-            table = (np.full(1 << 12, -1, np.int64), np.zeros(1 << 12, np.float32), 0)
-            done = pool.map(partial(work, words=[source, target], tally=tally), range(len(chunks)))
-            for own, (found, left) in zip(chunks, done, strict=True):
-                table = self.loops.add_counts(source, target, own, found, *table)
-                for total_free, added in zip(free, left, strict=True):
-                    total_free += added
-                fresh.append(no_cells() if last else found)
-                yield Progress(self.passes * len(chunks) + len(fresh), total, "count")
-            self.cells = fresh
-            counts = sorted_counts(self.words, *table[:2], self.config.strength)
-            self.counts = merged_counts(counts, self.knowledge.counts)
-            linked, met = tally.twins.sum(0)
-            self.counts = self.counts._replace(likeness=min(linked / max(met, 1), 0.9))
-            self.nulls = [
-                _null_chances(own, counted(text.tokens, len(own)), self.config.null)
-                for own, text in zip(free, self.texts, strict=True)
-            ]
-            self.passes += 1
-            self.tally = new_tally(1, tally.jumps.shape[3])
-            _add(self.tally, tally)
-            self._settle("count", entries=len(self.counts.values))
+        def work(chunk: int) -> tuple[Cells, tuple[Floats, Floats]]:
+            own = chunks[chunk]
+            known = Cells(*self.cells[chunk]) if len(self.cells) else no_cells()
+            nulls = np.zeros_like(self.nulls[0]), np.zeros_like(self.nulls[1])
+            sums = Sums(tally, chunk, np.empty(len(own)), nulls)
+            found = self.loops.posteriors(inputs, own, known, FLOOR, sums)
+            return with_links(found, own, self.knowledge.links), nulls
+
+        fresh = Spill()
+        last = self.passes + 1 == self.config.count_passes  # nobody will ask for these cells
+        table = new_count_table()
+        for own, (found, nulls) in zip(chunks, pool.map(work, range(len(chunks))), strict=True):
+            table = self.loops.add_counts(source, target, own, found, table)
+            for total, added in zip(unlinked, nulls, strict=True):
+                total += added
+            fresh.append(no_cells() if last else found)
+            done = self.passes * len(chunks) + len(fresh)
+            yield Progress(done, self.config.count_passes * len(chunks), "count")
+        self.cells = fresh
+        counts = sorted_counts(self.words, table.keys, table.sums, self.config.strength)
+        linked, met = tally.cognates.sum(0)
+        counts = merged_counts(counts, self.knowledge.counts)
+        self.counts = counts._replace(cognate_probability=min(linked / max(met, 1), 0.9))
+        self.nulls = [
+            _null_probabilities(own, counted(text.tokens, len(own)), self.config.null)
+            for own, text in zip(unlinked, self.texts, strict=True)
+        ]
+        self.passes += 1
+        self.tally = new_tally(1, tally.jumps.shape[3])
+        _add(self.tally, tally)
+        self._settle("count", entries=len(self.counts.values))
 
     def _compose(self) -> None:
         """Settle the vectors of words, and what makes their ratios sum to one."""
@@ -195,8 +206,8 @@ class Learning:
 
     def arrays(self) -> dict[str, Any]:
         """Return everything that `restore` needs, as arrays."""
-        if self.stepper is not None:
-            self.stepper.store()
+        if self.optimizer is not None:
+            self.optimizer.store()
         arrays: dict[str, Any] = {f"prior.{name}": getattr(self.prior, name) for name in _PRIOR}
         for name, side, adam, nulls in zip(_SIDES, self.sides, self.adams, self.nulls, strict=True):
             arrays[f"{name}.table"] = side.table
@@ -209,7 +220,7 @@ class Learning:
             arrays |= {f"cells.{number}.{field}": value for field, value in named}
         return arrays | {
             "progress": np.array([self.steps, self.passes]),
-            "likeness": np.array([self.counts.likeness]),
+            "cognate_probability": np.array([self.counts.cognate_probability]),
         }
 
     def restore(self, arrays: Mapping[str, Any], record: list[dict[str, Any]]) -> None:
@@ -228,10 +239,10 @@ class Learning:
             self.counts = self.words._replace(
                 **{name: arrays[f"counts.{name}"] for name in _COUNTS},
                 strength=self.config.strength,
-                likeness=float(arrays["likeness"][0]),
+                cognate_probability=float(arrays["cognate_probability"][0]),
             )
         number = 0
-        self.cells = Shelf()
+        self.cells = Spill()
         while f"cells.{number}.offsets" in arrays:
             self.cells.append(Cells(*(arrays[f"cells.{number}.{field}"] for field in Cells._fields)))
             number += 1
@@ -267,7 +278,7 @@ def with_classes(prior: Prior, classes: int) -> Prior:
     return prior._replace(jumps=np.repeat(prior.jumps, classes, axis=1))
 
 
-def word_classes(spelling: Spelling) -> kernels.Ints:
+def word_classes(spelling: Spelling) -> Ints:
     """Class words by how they jump: the commonest each by itself, the others by order of frequency."""
     counts = spelling.counts
     classes = (np.log2(np.clip(counts, 1, 1 << 15)) // 3).astype(np.int32)
@@ -277,11 +288,11 @@ def word_classes(spelling: Spelling) -> kernels.Ints:
     return classes
 
 
-def _null_chances(free: kernels.Doubles, counts: Longs, null: float) -> Floats:
-    """Return each word's chance to have no link: the prior, times how much freer than others it was."""
-    mean = max(free.sum() / max(counts.sum(), 1), 1e-3)
-    chances: Floats = (null * (free + 20 * mean) / (counts + 20) / mean).astype(np.float32)
-    return chances
+def _null_probabilities(unlinked: Doubles, counts: Longs, null: float) -> Floats:
+    """Return each word's prior of no link: that of all, times how much oftener than others it had none."""
+    mean = max(unlinked.sum() / max(counts.sum(), 1), 1e-3)
+    probabilities: Floats = (null * (unlinked + 20 * mean) / (counts + 20) / mean).astype(np.float32)
+    return probabilities
 
 
 def _add(total: Tally, tally: Tally) -> None:
@@ -301,7 +312,7 @@ def _updated(prior: Prior, tally: Tally) -> Prior:
     return prior._replace(jumps=jumps, starts=_weights(tally.starts[0, :, 0], tally.starts[0, :, 1]))
 
 
-def _weights(taken: kernels.Doubles, chances: kernels.Doubles, more: float = 1.0) -> Floats:
+def _weights(taken: Doubles, chances: Doubles, more: float = 1.0) -> Floats:
     fresh = (taken + more) / (chances + more)
     floored: Floats = np.maximum(fresh / fresh.max(-1, keepdims=True), 1e-3).astype(np.float32)
     return floored
@@ -312,22 +323,16 @@ def _adam(table: Floats) -> Adam:
     return Adam(np.zeros_like(table), np.zeros(rows, np.float32), np.zeros(rows, np.int64))
 
 
-def no_cells() -> Cells:
-    """Make cells of which nothing is known."""
-    ints = np.empty(0, np.int32)
-    return Cells(np.empty(0, np.int64), ints, ints, np.empty(0, np.float32))
-
-
 def no_counts(spellings: Sequence[Spelling]) -> Counts:
     """Make counts that leave every decision to the vectors."""
     source, target = (spelling.counts for spelling in spellings)
     offsets = np.zeros(len(target) + 1, np.int64)
     none = (np.empty(0, np.int32), np.empty(0, np.float32))
-    return Counts(offsets, *none, source, target, 0.0, twins(*spellings), 0.0)
+    return Counts(offsets, *none, source, target, 0.0, cognates(*spellings), 0.0)
 
 
-def twins(source: Spelling, target: Spelling) -> kernels.Ints:
-    """Return, for each target word, the source word that is spelt alike, or −1."""
+def cognates(source: Spelling, target: Spelling) -> Ints:
+    """Return, for each target word, the source word that is spelled alike, or −1."""
     reserved = len(target.words) - len(target.words.entries)
     known = source.words.known
     return np.array([-1] * reserved + [known.get(word, -1) for word in target.words.entries], np.int32)
@@ -350,7 +355,7 @@ def word_scales(vectors: Sequence[Floats], counts: Sequence[Longs]) -> list[Floa
         sums = np.empty(len(own), np.float32)
         for start in range(0, len(own), 2048):
             scores = own[start : start + 2048] @ words
-            np.exp(np.minimum(scores, kernels.LARGEST, out=scores), out=scores)
+            np.exp(np.minimum(scores, LARGEST, out=scores), out=scores)
             sums[start : start + 2048] = scores @ weights
         scales.append((1 / np.maximum(sums, 1e-6)).astype(np.float32))
     return scales
@@ -359,5 +364,5 @@ def word_scales(vectors: Sequence[Floats], counts: Sequence[Longs]) -> list[Floa
 def word_vectors(spelling: Spelling, table: Floats) -> Floats:
     """Return the vector of each word."""
     vectors = np.empty((len(spelling.words), table.shape[1]), np.float32)
-    kernels.compose(np.arange(len(vectors), dtype=np.int32), *spelling.rows(), table, vectors)
+    compose(np.arange(len(vectors), dtype=np.int32), *spelling.rows(), table, vectors)
     return vectors

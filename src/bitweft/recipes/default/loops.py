@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
@@ -10,15 +9,36 @@ from typing import Any, Protocol
 import numpy as np
 
 from bitweft.errors import UsageError
-from bitweft.recipes.default import kernels
-from bitweft.recipes.default.groups import group_bounds, new_tally
-from bitweft.recipes.default.kernels import Adam, Cells, Floats, Gradient, Longs, Prior, Side, Tally
+from bitweft.extras import needs
+from bitweft.recipes.default.compiled.adam import update
+from bitweft.recipes.default.compiled.counting import add_counts
+from bitweft.recipes.default.compiled.gradients import gradients
+from bitweft.recipes.default.compiled.posteriors import matrices, posteriors
+from bitweft.recipes.default.compiled.types import (
+    Adam,
+    AdamRoom,
+    Cells,
+    CountTable,
+    Floats,
+    Gradient,
+    Inputs,
+    Longs,
+    Margin,
+    Prior,
+    Side,
+    Step,
+    Sums,
+    Tally,
+    Words,
+    new_tally,
+)
+from bitweft.recipes.default.groups import group_bounds
 from bitweft.recipes.devices import check_device
 
 KERNELS = ("auto", "compiled", "torch")
 
 
-class Stepper(Protocol):
+class Optimizer(Protocol):
     """What takes steps of learning; it may hold what it learned elsewhere until `store` is called."""
 
     def step(self, pairs: Longs, prior: Prior, rate: float) -> Tally: ...
@@ -27,9 +47,9 @@ class Stepper(Protocol):
 
 
 class Loops(Protocol):
-    """What the recipe asks of its inner loops; `kernels` says what each does."""
+    """What the recipe asks of its inner loops; `compiled` says what each does."""
 
-    def stepper(
+    def optimizer(
         self,
         sides: Sequence[Side],
         adams: Sequence[Adam],
@@ -38,28 +58,27 @@ class Loops(Protocol):
         negatives: float,
         pool: ThreadPoolExecutor,
         threads: int,
-    ) -> Stepper: ...
+    ) -> Optimizer: ...
 
-    @property
-    def posteriors(self) -> Callable[..., Cells]: ...
+    def posteriors(self, inputs: Inputs, pairs: Longs, known: Cells, floor: float, out: Sums) -> Cells: ...
 
-    @property
-    def matrices(self) -> Callable[..., tuple[Floats, Floats]]: ...
+    def matrices(self, inputs: Inputs, pair: int, tally: Tally) -> tuple[Floats, Floats]: ...
 
-    @property
-    def add_counts(self) -> Callable[..., tuple[Longs, Floats, int]]: ...
+    def add_counts(
+        self, source: Words, target: Words, pairs: Longs, cells: Cells, table: CountTable
+    ) -> CountTable: ...
 
 
 class Compiled:
     """Run the compiled loops."""
 
-    posteriors: Callable[..., Cells] = staticmethod(kernels.posteriors)
-    matrices: Callable[..., tuple[Floats, Floats]] = staticmethod(kernels.matrices)
-    add_counts: Callable[..., tuple[Longs, Floats, int]] = staticmethod(kernels.add_counts)
+    posteriors = staticmethod(posteriors)
+    matrices = staticmethod(matrices)
+    add_counts = staticmethod(add_counts)
 
-    def stepper(self, sides: Sequence[Side], adams: Sequence[Adam], **settings: Any) -> CompiledStepper:
+    def optimizer(self, sides: Sequence[Side], adams: Sequence[Adam], **settings: Any) -> CompiledOptimizer:
         """Return what takes steps of learning."""
-        return CompiledStepper(sides, adams, **settings)
+        return CompiledOptimizer(sides, adams, **settings)
 
 
 def choose(name: str, device: str) -> Loops:
@@ -71,20 +90,13 @@ def choose(name: str, device: str) -> Loops:
     if name == "compiled" or (name == "auto" and device == "cpu"):
         return Compiled()
     check_device(device)
-    from bitweft.recipes.default.pytorch.loops import Portable
+    with needs("paper"):
+        from bitweft.recipes.default.pytorch.loops import Portable
 
     return Portable(device)
 
 
-def needs_compiling() -> bool:
-    """Tell whether the inner loops will be compiled first: once for each installation, and after a change."""
-    try:
-        return not os.path.exists(kernels.posteriors._cache._cache_file._index_path)
-    except AttributeError:  # another numba keeps its cache elsewhere
-        return False
-
-
-class CompiledStepper:
+class CompiledOptimizer:
     """Take steps of Adam on both sides' tables, the groups of a batch shared among threads."""
 
     def __init__(
@@ -97,37 +109,35 @@ class CompiledStepper:
         pool: ThreadPoolExecutor,
         threads: int,
     ) -> None:
-        self.sides = sides
+        self.sides = (sides[0], sides[1])
         self.adams = adams
         self.group = group
         self.negatives = negatives
         self.pool = pool
         self.threads = threads
-        self.stamps = [np.zeros(len(side.table), np.int64) for side in sides]
-        self.scratch = [np.empty_like(side.table) for side in sides]
-        self.decays = np.array([[0.9], [0.99]]) ** np.arange(2000)
-        self.decays = self.decays.astype(np.float32)
+        decays = (np.array([[0.9], [0.99]]) ** np.arange(2000)).astype(np.float32)
+        self.rooms = [
+            AdamRoom(np.zeros(len(side.table), np.int64), np.empty_like(side.table), decays) for side in sides
+        ]
 
     def step(self, pairs: Longs, prior: Prior, rate: float) -> Tally:
         """Learn from one batch."""
         bounds = group_bounds(len(pairs), self.group)
         groups = np.arange(len(bounds) - 1)
-        tally = new_tally(len(groups))
-        gradients = [_gradient(side, pairs, bounds) for side in self.sides]
+        margin = Margin(prior, self.negatives)
+        source, target = (_gradient(side, pairs, bounds) for side in self.sides)
+        out = Step(new_tally(len(groups)), source, target)
 
         def find(own: Longs) -> None:
             for g in own:
-                group = pairs[bounds[g] : bounds[g + 1]]
-                kernels.gradients(*self.sides, group, prior, self.negatives, tally, g, *gradients)
+                gradients(self.sides, pairs[bounds[g] : bounds[g + 1]], margin, g, out)
 
         def apply(n: int) -> None:
-            kernels.update(
-                self.sides[n], gradients[n], self.adams[n], rate, self.stamps[n], self.scratch[n], self.decays
-            )
+            update(self.sides[n], (source, target)[n], self.adams[n], rate, self.rooms[n])
 
         self._share(find, [groups[first :: self.threads] for first in range(min(self.threads, len(groups)))])
         self._share(apply, [0, 1])
-        return tally
+        return out.tally
 
     def store(self) -> None:
         """Do nothing: what is learned is in the arrays at once."""

@@ -18,6 +18,7 @@ from bitweft.links.known import WordPair
 from bitweft.progress import Progress
 from bitweft.recipes.base import (
     NO_EXTRAS,
+    NOT_LEARNED,
     Decoding,
     FitExtras,
     Inference,
@@ -27,12 +28,24 @@ from bitweft.recipes.base import (
     Record,
     Running,
 )
-from bitweft.recipes.default import kernels
 from bitweft.recipes.default.blas import one_blas_thread
+from bitweft.recipes.default.bounds import LARGEST, read_counts
 from bitweft.recipes.default.checkpoints import with_checkpoints
+from bitweft.recipes.default.compiled import needs_compiling
+from bitweft.recipes.default.compiled.types import (
+    CLIP,
+    Counts,
+    Floats,
+    Inputs,
+    Ints,
+    Prior,
+    Sums,
+    Words,
+    new_tally,
+    no_cells,
+)
+from bitweft.recipes.default.compiled.vectors import compose
 from bitweft.recipes.default.config import DefaultConfig
-from bitweft.recipes.default.groups import new_tally
-from bitweft.recipes.default.kernels import Floats
 from bitweft.recipes.default.knowledge import (
     Knowledge,
     Renumbering,
@@ -46,11 +59,10 @@ from bitweft.recipes.default.learn import (
     Learning,
     Text,
     first_prior,
-    no_cells,
     no_counts,
     word_classes,
 )
-from bitweft.recipes.default.loops import choose, needs_compiling
+from bitweft.recipes.default.loops import choose
 from bitweft.recipes.default.posterior import (
     best_words,
     calibrated,
@@ -65,7 +77,6 @@ from bitweft.settings import Settings, from_mapping, settings_of
 from bitweft.storage.model_directory import About, Arrays, check_files
 from bitweft.text.bitext import SentencePair
 
-LARGEST = 1e4  # of a number in a table: learning stays far below, and products of these stay finite
 WEIGHTS = "weights.safetensors"
 NO_ROOM = np.empty(0, np.float32)
 COMPILING = "compiling the inner loops, once per installation; this takes half a minute"
@@ -74,9 +85,9 @@ COMPILING = "compiling the inner loops, once per installation; this takes half a
 class Coded(NamedTuple):
     """Hold some pairs in numbers, and the counts that go with them."""
 
-    source: kernels.Words
-    target: kernels.Words
-    counts: kernels.Counts
+    source: Words
+    target: Words
+    counts: Counts
 
 
 class DefaultRecipe(Recipe):
@@ -112,9 +123,9 @@ class DefaultRecipe(Recipe):
         self.spellings: list[Spelling] = []
         self.tables: list[Floats] = []
         self.prior = first_prior(self.config.null)
-        self.counts: kernels.Counts | None = None
+        self.counts: Counts | None = None
         self.vectors: list[Floats] = []
-        self.classes: list[kernels.Ints] = []
+        self.classes: list[Ints] = []
         self.nulls: list[Floats] = []
         self.scales: list[Floats] = []
 
@@ -220,17 +231,11 @@ class DefaultRecipe(Recipe):
         scores = np.empty(pairs)
         with one_blas_thread():
             cells = self.loops.posteriors(
-                coded.source,
-                coded.target,
+                Inputs(*coded, self.prior),
                 np.arange(pairs),
-                coded.counts,
                 no_cells(),
-                self.prior,
                 uncalibrated(threshold),
-                new_tally(0),
-                0,
-                scores,
-                (NO_ROOM, NO_ROOM),
+                Sums(new_tally(0), 0, scores, (NO_ROOM, NO_ROOM)),
             )
         links = list(zip(cells.source.tolist(), cells.target.tolist(), strict=True))
         values = calibrated(cells.values).tolist()
@@ -272,14 +277,12 @@ class DefaultRecipe(Recipe):
 
     def _matrices(self, coded: Coded, number: int) -> tuple[Floats, Floats]:
         with one_blas_thread():
-            forward, backward = self.loops.matrices(
-                coded.source, coded.target, number, coded.counts, self.prior, new_tally(0)
-            )
+            forward, backward = self.loops.matrices(Inputs(*coded, self.prior), number, new_tally(0))
         return forward.T, backward
 
-    def _learned(self) -> kernels.Counts:
+    def _learned(self) -> Counts:
         if self.counts is None:
-            raise UsageError("this aligner has learned nothing yet")
+            raise UsageError(NOT_LEARNED)
         return self.counts
 
     def _encode(self, pairs: Sequence[SentencePair]) -> Coded:
@@ -294,24 +297,24 @@ class DefaultRecipe(Recipe):
             numbers, offsets, words = spelling.encode(tokens)
             vectors = np.empty((len(words), table.shape[1]), np.float32)
             own = np.arange(len(words), dtype=np.int32)
-            kernels.compose(own, *spelling.unseen_rows(words), table, vectors)
-            sides.append(kernels.Words(numbers, offsets, *own_facts, vectors))
+            compose(own, *spelling.unseen_rows(words), table, vectors)
+            sides.append(Words(numbers, offsets, *own_facts, vectors))
             unseen.append(words)
         return Coded(sides[0], sides[1], self._with_unseen(*unseen))
 
-    def _with_unseen(self, source: list[str], target: list[str]) -> kernels.Counts:
-        """Return the counts, where words that training did not see have their twins too."""
+    def _with_unseen(self, source: list[str], target: list[str]) -> Counts:
+        """Return the counts, where words that training did not see have their cognates too."""
         counts = self._learned()
         if not source and not target:
             return counts
         known, words = (spelling.words for spelling in self.spellings)
         fresh = {word: len(known) + number for number, word in enumerate(source)}
         later = [fresh.get(word, known.known.get(word, -1)) for word in target]
-        twins = np.concatenate([counts.twins, np.array(later, np.int32)])
+        cognates = np.concatenate([counts.cognates, np.array(later, np.int32)])
         for word, number in fresh.items():
             if word in words.known:
-                twins[words.known[word]] = number
-        return counts._replace(twins=twins)
+                cognates[words.known[word]] = number
+        return counts._replace(cognates=cognates)
 
     def save(self, directory: Path) -> None:
         """Write the model into an existing directory."""
@@ -327,7 +330,7 @@ class DefaultRecipe(Recipe):
             "target.nulls": self.nulls[1],
             "source.scales": self.scales[0],
             "target.scales": self.scales[1],
-            "likeness": np.array([counts.likeness]),
+            "likeness": np.array([counts.cognate_probability]),
             "jumps": self.prior.jumps,
             "starts": self.prior.starts,
             "diagonals": self.prior.diagonals,
@@ -357,8 +360,8 @@ class DefaultRecipe(Recipe):
         ]
         recipe.prior = _read_prior(arrays, recipe.config)
         likeness = float(arrays.take("likeness", np.float64, (1,), low=0, high=1)[0])
-        recipe.counts = _read_counts(arrays, counts)._replace(
-            strength=recipe.config.strength, likeness=likeness
+        recipe.counts = read_counts(arrays, counts)._replace(
+            strength=recipe.config.strength, cognate_probability=likeness
         )
         vectors = [
             arrays.take(f"{name}.vectors", np.float32, (len(own.words), width), low=-LARGEST, high=LARGEST)
@@ -377,9 +380,9 @@ class DefaultRecipe(Recipe):
         return recipe
 
 
-def _read_prior(arrays: Arrays, config: DefaultConfig) -> kernels.Prior:
+def _read_prior(arrays: Arrays, config: DefaultConfig) -> Prior:
     shapes: dict[str, tuple[int | None, ...]] = {
-        "jumps": (2, None, 2 * kernels.CLIP + 1),
+        "jumps": (2, None, 2 * CLIP + 1),
         "starts": (2, None),
         "diagonals": (2, None),
     }
@@ -389,21 +392,7 @@ def _read_prior(arrays: Arrays, config: DefaultConfig) -> kernels.Prior:
     for name, array in weights.items():
         if 0 in array.shape:
             raise arrays.fault(name, f"has {array.shape[-1]} columns")
-    return kernels.Prior(config.null, config.mixture, True, **weights)
-
-
-def _read_counts(arrays: Arrays, words: kernels.Counts) -> kernels.Counts:
-    values = arrays.take("counts.values", np.float32, (None,), low=0, high=1e12)
-    size = len(values)
-    sources = arrays.take("counts.sources", np.int32, (size,), low=0, high=len(words.source) - 1)
-    offsets = arrays.take("counts.offsets", np.int64, words.offsets.shape, low=0, high=size)
-    if offsets[0] != 0 or offsets[-1] != size or (np.diff(offsets) < 0).any():
-        raise arrays.fault("counts.offsets", "do not run from the first count to the last")
-    inside = np.ones(size, bool)
-    inside[offsets[:-1][offsets[:-1] < size]] = False  # where another target word begins
-    if (np.diff(sources, prepend=0) <= 0)[inside].any():
-        raise arrays.fault("counts.sources", "are out of order")
-    return words._replace(offsets=offsets, sources=sources, values=values)
+    return Prior(config.null, config.mixture, True, **weights)
 
 
 def _cores() -> int:

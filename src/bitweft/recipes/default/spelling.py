@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bitweft.errors import InputError
 from bitweft.storage import spill as storage
-from bitweft.storage.spill import Growing, counted
+from bitweft.storage.spill import ArrayBuilder, counted
 from bitweft.text.vocabulary import Vocabulary
 
 PREFIXES, SUFFIXES = (2, 3, 4, 5), (2, 3)
@@ -135,7 +135,7 @@ class Reader:
 
     def __init__(self, lowercase: bool) -> None:
         self._numbers = _Numbers(lowercase)
-        self._tokens = Growing(np.int32)
+        self._tokens = ArrayBuilder(np.int32)
         self._latest = array("i")
         self._offsets = array("q", [0])
 

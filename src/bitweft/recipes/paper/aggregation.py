@@ -8,7 +8,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from bitweft.errors import UsageError
+from bitweft.settings import SettingError
 
 Aggregation: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
@@ -61,11 +61,11 @@ def aggregation(name: str, r: float = 1.0) -> Aggregation:
     """Return the aggregation named; it takes scores (pairs, source, target) and a mask (pairs, source, 1)."""
     if name == "lse":
         if r <= 0:
-            raise UsageError(f"aggregation: r must be above zero, not {r}")
+            raise SettingError("r", f"must be greater than 0, got {r}")
         return lambda scores, mask: log_sum_exp(scores, mask, r)
     known: dict[str, Aggregation] = {"sum": sum_scores, "max": max_scores, "chain": chain_scores}
     if name not in known:
-        raise UsageError(f"aggregation: {name!r} is none of sum, max, lse, chain")
+        raise SettingError("aggregation", f"must be one of sum, max, lse, chain, got {name!r}")
     return known[name]
 
 

@@ -258,8 +258,9 @@ class Network(nn.Module):
                 if vectors is not None:
                     given = torch.from_numpy(vectors)
                     known = given.abs().sum(1) > 0
-                    scale = encoder.words.weight.std() / given[known].std()
-                    encoder.words.weight[known] = given[known] * scale
+                    if given[known].numel() > 1:  # one number has no spread
+                        scale = encoder.words.weight.std() / given[known].std()
+                        encoder.words.weight[known] = given[known] * scale
 
     def encode_target(self, sentences: Sentences) -> TargetWords:
         """Encode every word of the target sentences."""

@@ -23,6 +23,7 @@ from bitweft.links.symmetrize import symmetrize_all
 from bitweft.progress import Progress
 from bitweft.recipes.base import (
     NO_EXTRAS,
+    NOT_LEARNED,
     Decoding,
     FitExtras,
     Inference,
@@ -89,7 +90,7 @@ class PaperRecipe(Recipe):
 
     name = "paper"
     revision = 1
-    offers = frozenset({Offer.CHECKPOINT, Offer.TAGS, Offer.TUNE, Offer.NEIGHBORS})
+    offers = frozenset({Offer.CHECKPOINT, Offer.CHECKPOINT_EVERY, Offer.TAGS, Offer.TUNE, Offer.NEIGHBORS})
     settings = PaperConfig
     config: PaperConfig
 
@@ -120,7 +121,7 @@ class PaperRecipe(Recipe):
 
     def _learned(self) -> tuple[Inventory, Inventory]:
         if self.inventories is None or len(self.directions) != 2:
-            raise UsageError("this aligner has not learned anything yet: call fit, or load a model")
+            raise UsageError(NOT_LEARNED)
         return self.inventories
 
     def fit(self, text: Iterable[SentencePair], extras: FitExtras = NO_EXTRAS) -> Iterator[Progress]:
@@ -132,8 +133,7 @@ class PaperRecipe(Recipe):
         self.inventories = self._learn_inventories(sides)
         texts = self._encode(sides)
         vectors = [self._initial_vectors(side, texts[side]) for side in (0, 1)]
-        checkpoint = extras.checkpoint
-        finished = Stages(None if checkpoint is None else checkpoint.directory, self._about(texts))
+        finished = Stages(extras.checkpoint, self._about(texts))
         self.directions, self.record = [], []
         for number, (s, t) in enumerate(((0, 1), (1, 0))):
             networks: list[Network] = []
@@ -171,10 +171,13 @@ class PaperRecipe(Recipe):
         if not config.word_epochs:
             yield from stage(network, config, seed=seeds[1] + 1, phase=phase)
             return
-        if not finished.epochs(phase):
+        words_phase = f"{phase} words"
+        if finished.epochs(phase):
+            self._note(finished.record(words_phase))
+        else:
             single = network.of_single_words()
             words = replace(config, epochs=config.word_epochs, word_epochs=0, replacement_rate=0.0)
-            yield from stage(single, words, seed=seeds[1], phase=f"{phase} words")
+            yield from stage(single, words, seed=seeds[1], phase=words_phase)
             network.begin_from(single)
         if not network.config.single_words:
             slow = config.window_rate
@@ -196,15 +199,21 @@ class PaperRecipe(Recipe):
         """Go on after the epochs that are finished, and keep each as it is."""
         optimizers = (tables, layer_optimizer(network, config))
         begin = finished.load(phase, network, optimizers)
-        last = None
+        record = finished.record(phase)
         for epoch in range(begin, config.epochs):
             for last in train(
                 network, *texts, config, seed=seed, phase=phase, optimizers=optimizers, epochs=[epoch]
             ):
+                record = {"phase": last.phase, "steps": last.total, "loss": last.loss}
                 yield last
-            finished.save(phase, epoch + 1, network, optimizers)
-        if last is not None:
-            self.record.append({"phase": last.phase, "steps": last.total, "loss": last.loss})
+            ended = epoch + 1 == config.epochs
+            finished.save(phase, epoch + 1, (network, optimizers), record, last=ended)
+        self._note(record)
+
+    def _note(self, record: dict[str, Any] | None) -> None:
+        """Add what a stage came to, unless it had nothing to learn from."""
+        if record is not None:
+            self.record.append(record)
 
     def _about(self, texts: Sequence[EncodedText]) -> dict[str, Any]:
         """Say what a training is of, to know its checkpoints by."""

@@ -6,7 +6,8 @@ import importlib
 from collections.abc import Sequence
 from types import ModuleType
 
-from bitweft.errors import MissingExtraError, UsageError
+from bitweft.errors import UsageError
+from bitweft.extras import needs
 from bitweft.recipes.paper.features import Tagger
 from bitweft.text.vocabulary import Tokens
 
@@ -22,10 +23,8 @@ def load_tagger(name: str) -> Tagger | None:
 
 
 def _import(package: str) -> ModuleType:
-    try:
+    with needs(package):
         return importlib.import_module(package)
-    except ImportError as error:
-        raise MissingExtraError(package, package) from error
 
 
 def _spacy(model: str) -> Tagger:

@@ -155,8 +155,8 @@ def train(
             if (step + 1) % REPORT_EVERY == 0 or (step + 1) % length == 0:
                 if not math.isfinite(lost):
                     raise UsageError(
-                        "training ran away, its loss is no number any more: "
-                        "give a smaller training.rate or training.table_rate"
+                        "training diverged (the loss is NaN or infinite); lower training.rate or "
+                        "training.table_rate"
                     )
                 yield Progress(step + 1, length * config.epochs, phase, lost / since)
                 lost, since = 0.0, 0

@@ -1,4 +1,4 @@
-"""One direction's posteriors in plain PyTorch, for any device: `chain` and `lse` as in `kernels`, on tensors.
+"""One direction's posteriors in plain PyTorch, for any device: `chain` and `lse` of `compiled`, on tensors.
 
 Pairs are padded and worked on together; only positions are looped over. Words that are not there have
 emissions of 0, so that no path goes through them, and a NULL chance of 1, so that the chain just waits.
@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bitweft.recipes.default.kernels import Prior, Tally
+from bitweft.recipes.default.compiled.types import Prior, Tally
 
 
 class Direction(NamedTuple):

@@ -1,4 +1,4 @@
-"""Steps of the default recipe in plain PyTorch, for any device: `gradients` and `update` of `kernels`."""
+"""Steps of the default recipe in plain PyTorch, for any device: `gradients` and `update` of `compiled`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bitweft.recipes.default.groups import group_bounds, new_tally
-from bitweft.recipes.default.kernels import LARGEST, Adam, Longs, Prior, Side, Tally
+from bitweft.recipes.default.compiled.types import LARGEST, Adam, Longs, Prior, Side, Tally, new_tally
+from bitweft.recipes.default.groups import group_bounds
 from bitweft.recipes.default.pytorch.chains import Direction, explain
 
 
@@ -162,7 +162,7 @@ def _positive(emission: Tensor, s_mask: Tensor, t_mask: Tensor, prior: Prior, ta
     return agreed / (1 + t_scales[:, :, None]) + agreed / (1 + s_scales[:, None])
 
 
-class PortableStepper:
+class PortableOptimizer:
     """Take steps of Adam on both sides' tables, which stay on the device until they are stored."""
 
     def __init__(

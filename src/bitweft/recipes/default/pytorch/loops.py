@@ -1,4 +1,4 @@
-"""The default recipe's inner loops in plain PyTorch, for any device: what `kernels` does, on tensors.
+"""The default recipe's inner loops in plain PyTorch, for any device: what `compiled` does, on tensors.
 
 Text stays where it is; what a batch of pairs needs goes to the device, and only results come back.
 """
@@ -14,68 +14,58 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from bitweft.recipes.default.kernels import (
+from bitweft.recipes.default.compiled.types import (
     LARGEST,
     Adam,
     Cells,
     Counts,
+    CountTable,
     Doubles,
     Floats,
+    Inputs,
     Longs,
-    Prior,
     Side,
+    Sums,
     Tally,
     Words,
 )
 from bitweft.recipes.default.pytorch.chains import Direction, explain
-from bitweft.recipes.default.pytorch.descent import PortableStepper
+from bitweft.recipes.default.pytorch.descent import PortableOptimizer
 
 CELLS = 1 << 22  # of the padded matrices that are worked on together; a larger pair comes by itself
 
 
 class Portable:
-    """Do on a device what `kernels` does: the same arguments, arrays in and out."""
+    """Do on a device what `compiled` does: the same arguments, arrays in and out."""
 
     def __init__(self, device: str) -> None:
         self.device = device
         self._kept: dict[int, tuple[weakref.ref[Any], Tensor]] = {}
 
-    def stepper(
+    def optimizer(
         self, sides: Sequence[Side], adams: Sequence[Adam], *, group: int, negatives: float, **threads: Any
-    ) -> PortableStepper:
+    ) -> PortableOptimizer:
         """Return what takes steps of learning; threads are of no use to it."""
-        return PortableStepper(sides, adams, group=group, negatives=negatives, device=self.device)
+        return PortableOptimizer(sides, adams, group=group, negatives=negatives, device=self.device)
 
-    def posteriors(
-        self,
-        source: Words,
-        target: Words,
-        pairs: Longs,
-        counts: Counts,
-        known: Cells,
-        prior: Prior,
-        floor: float,
-        tally: Tally,
-        group: int,
-        scores: Doubles,
-        free: tuple[Floats, Floats],
-    ) -> Cells:
-        """Find the cells √(forward · backward) ≥ floor of some pairs, as the kernel of this name."""
-        shapes = np.stack([np.diff(side.offsets)[pairs] for side in (source, target)])  # (2, pairs)
+    def posteriors(self, inputs: Inputs, pairs: Longs, known: Cells, floor: float, out: Sums) -> Cells:
+        """Find the cells √(forward · backward) ≥ floor of some pairs, as the compiled loop of this name."""
+        tally, group, scores, unlinked = out
+        shapes = np.stack([np.diff(side.offsets)[pairs] for side in inputs[:2]])  # (2, pairs)
         scores[:] = 0.0
         found: list[list[Any]] = [[np.empty(0, np.int64)] * 3 + [np.empty(0, np.float32)]]
         one = Tally(*(array[group : group + 1] for array in tally)) if len(tally.jumps) else None
         for places in _batches(shapes):
-            both = _Both(self, source, target, pairs[places], counts, prior)
+            both = _Both(self, inputs, pairs[places])
             own = both.known(known, places)
             t_posterior, s_posterior, total = both.explain(own, one)
             scores[places] = total / shapes[:, places].sum(0)
-            if len(free[0]):
-                both.s.add_free(s_posterior, free[0])
-                both.t.add_free(t_posterior, free[1])
+            if len(unlinked[0]):
+                both.s.add_unlinked(s_posterior, unlinked[0])
+                both.t.add_unlinked(t_posterior, unlinked[1])
             values = (t_posterior.mT * s_posterior).sqrt()  # (pairs, source, target)
             if one is not None:
-                one.twins[0] += both.twins(values)
+                one.cognates[0] += both.cognates(values)
             kept = ((values >= floor) & both.there.mT).nonzero(as_tuple=True)
             place, s, t = (index.cpu().numpy() for index in kept)
             found.append([places[place], s, t, values[kept].cpu().numpy()])
@@ -84,37 +74,28 @@ class Portable:
         offsets = np.searchsorted(place[order], np.arange(len(pairs) + 1))
         return Cells(offsets, s[order].astype(np.int32), t[order].astype(np.int32), cells[order])
 
-    def matrices(
-        self, source: Words, target: Words, pair: int, counts: Counts, prior: Prior, tally: Tally
-    ) -> tuple[Floats, Floats]:
+    def matrices(self, inputs: Inputs, pair: int, tally: Tally) -> tuple[Floats, Floats]:
         """Return one pair's posteriors of both directions: (target, source) and (source, target)."""
-        both = _Both(self, source, target, np.array([pair]), counts, prior)
+        both = _Both(self, inputs, np.array([pair]))
         t_posterior, s_posterior, _ = both.explain(None, tally if len(tally.jumps) else None)
         return t_posterior[0].cpu().numpy(), s_posterior[0].cpu().numpy()
 
     def add_counts(
-        self,
-        source: Words,
-        target: Words,
-        pairs: Longs,
-        cells: Cells,
-        keys: Longs,
-        sums: Floats,
-        size: int,
-    ) -> tuple[Longs, Floats, int]:
-        """Add cells to the sums of word pairs; return the keys that have one, sorted, and how many."""
+        self, source: Words, target: Words, pairs: Longs, cells: Cells, table: CountTable
+    ) -> CountTable:
+        """Add cells to the sums of word pairs; the table that is returned is sorted, without free slots."""
         pair = np.repeat(pairs, np.diff(cells.offsets))
         s_words = source.tokens[source.offsets[pair] + cells.source].astype(np.int64)
         t_words = target.tokens[target.offsets[pair] + cells.target].astype(np.int64)
         fresh, own = np.unique((t_words << 32) | s_words, return_inverse=True)
         added = np.bincount(own, cells.values, len(fresh)).astype(np.float32)
-        keys, sums = keys[keys >= 0], sums[keys >= 0]
+        keys, sums = table.keys[table.keys >= 0], table.sums[table.keys >= 0]
         at = np.searchsorted(keys, fresh)
         old = np.zeros(len(fresh), bool)
         old[at < len(keys)] = keys[at[at < len(keys)]] == fresh[at < len(keys)]
         sums[at[old]] += added[old]
         keys, sums = np.insert(keys, at[~old], fresh[~old]), np.insert(sums, at[~old], added[~old])
-        return keys, sums, len(keys)
+        return CountTable(keys, sums, len(keys))
 
     def keys(self, counts: Counts) -> Tensor:
         """Return the pairs of words that have counts as sorted numbers, target word first."""
@@ -142,13 +123,11 @@ class Portable:
 class _Both:
     """Hold some pairs on the device, and explain each side by the other."""
 
-    def __init__(
-        self, loops: Portable, source: Words, target: Words, pairs: Longs, counts: Counts, prior: Prior
-    ) -> None:
+    def __init__(self, loops: Portable, inputs: Inputs, pairs: Longs) -> None:
         self.loops = loops
-        self.prior = prior
-        self.counts = counts
-        self.s, self.t = (_Sentences(loops, side, pairs, prior.null) for side in (source, target))
+        self.prior = inputs.prior
+        self.counts = inputs.counts
+        self.s, self.t = (_Sentences(loops, side, pairs, self.prior.null) for side in inputs[:2])
         self.there = self.t.mask[:, :, None] & self.s.mask[:, None]  # (pairs, target, source)
 
     def explain(self, own: Tensor | None, tally: Tally | None) -> tuple[Tensor, Tensor, Doubles]:
@@ -163,7 +142,7 @@ class _Both:
         return t_posterior, s_posterior, scores.cpu().double().numpy()
 
     def _emissions(self, own: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Return both directions' ratios as (pairs, target, source): see `kernels._emissions`."""
+        """Return both directions' ratios as (pairs, target, source): see `emissions.py` of `compiled`."""
         s, t, counts = self.s, self.t, self.counts
         ratio = (t.vectors @ s.vectors.mT).clamp(max=LARGEST).exp()  # (pairs, target, source)
         ahead, back = ratio * s.scales[:, None], ratio * t.scales[:, :, None]
@@ -172,16 +151,18 @@ class _Both:
             self._occurrences(s, counts.source)[:, None],
             self._occurrences(t, counts.target)[..., None],
         )
-        likeness = counts.likeness * self._twin().to(ratio.dtype)
-        ahead = ahead + likeness * (t_total / n_t.clamp(min=1) - ahead)
-        back = back + likeness * (s_total / n_s.clamp(min=1) - back)
+        probability = counts.cognate_probability * self._are_cognates().to(ratio.dtype)
+        ahead = ahead + probability * (t_total / n_t.clamp(min=1) - ahead)
+        back = back + probability * (s_total / n_s.clamp(min=1) - back)
         if counts.strength > 0:
             count = self._counted()
             if own is not None:
                 count = (count - own.mT).clamp(min=0)
             counted = (n_t > 0) & (n_s > 0)
-            ahead = torch.where(counted, _mixed(count * (t_total / n_t), ahead, n_s, counts.strength), ahead)
-            back = torch.where(counted, _mixed(count * (s_total / n_s), back, n_t, counts.strength), back)
+            ahead = torch.where(
+                counted, _smoothed(count * (t_total / n_t), ahead, n_s, counts.strength), ahead
+            )
+            back = torch.where(counted, _smoothed(count * (s_total / n_s), back, n_t, counts.strength), back)
         return ahead * self.there, back * self.there
 
     def _occurrences(self, side: _Sentences, counts: Longs) -> Tensor:
@@ -190,9 +171,9 @@ class _Both:
         seen = side.tokens < len(known)
         return torch.where(seen, known[side.tokens.clamp(max=len(known) - 1)], 0).to(side.vectors.dtype)
 
-    def _twin(self) -> Tensor:
-        twins = self.loops.tensor(self.counts.twins)[self.t.tokens]  # (pairs, target)
-        return twins[:, :, None] == self.s.tokens[:, None]  # (pairs, target, source)
+    def _are_cognates(self) -> Tensor:
+        cognates = self.loops.tensor(self.counts.cognates)[self.t.tokens]  # (pairs, target)
+        return cognates[:, :, None] == self.s.tokens[:, None]  # (pairs, target, source)
 
     def _counted(self) -> Tensor:
         """Look up the counts of all pairs of words."""
@@ -214,10 +195,10 @@ class _Both:
         own[pair, cells.source[at], cells.target[at]] = cells.values[at]
         return torch.from_numpy(own).to(self.loops.device)
 
-    def twins(self, values: Tensor) -> Doubles:
-        """Sum the values of words spelt alike, and count them."""
-        twin = self._twin() & self.there
-        return np.array([float((values.mT * twin).sum()), float(twin.sum())])
+    def cognates(self, values: Tensor) -> Doubles:
+        """Sum the values of words spelled alike, and count them."""
+        cognates = self._are_cognates() & self.there
+        return np.array([float((values.mT * cognates).sum()), float(cognates.sum())])
 
 
 class _Sentences:
@@ -242,14 +223,14 @@ class _Sentences:
             others = unseen[(self.tokens - len(classes)).clamp(min=0)]
             self.vectors = torch.where(seen[..., None], self.vectors, others)
 
-    def add_free(self, posterior: Tensor, free: Floats) -> None:
-        """Add to each word's sum the chance to have no link."""
-        chance = (1 - posterior.sum(2)).clamp(min=0) * self.mask  # (pairs, words)
-        np.add.at(free, self.host_tokens, chance.cpu().numpy())
+    def add_unlinked(self, posterior: Tensor, unlinked: Floats) -> None:
+        """Add to each word's sum the posterior of NULL."""
+        null = (1 - posterior.sum(2)).clamp(min=0) * self.mask  # (pairs, words)
+        np.add.at(unlinked, self.host_tokens, null.cpu().numpy())
 
 
-def _mixed(counted: Tensor, opinion: Tensor, occurrences: Tensor, strength: float) -> Tensor:
-    return (counted + strength * opinion) / (occurrences + strength)
+def _smoothed(counted: Tensor, prior: Tensor, occurrences: Tensor, strength: float) -> Tensor:
+    return (counted + strength * prior) / (occurrences + strength)
 
 
 def _batches(shapes: Longs) -> Iterator[Longs]:

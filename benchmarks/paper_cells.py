@@ -1,0 +1,208 @@
+"""The cells of the paper's tables 1 to 5: their configurations, and how one is trained and measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.links.evaluate import evaluate
+from bitweft.recipes.base import FitExtras
+from bitweft.recipes.paper.config import PaperConfig
+from bitweft.recipes.paper.recipe import ALPHAS, PaperRecipe
+from bitweft.settings import Settings, to_mapping, with_settings
+from bitweft.storage.checkpoint import Checkpoint
+from bitweft.text.bitext import Sentence, SentencePair
+from cells import Cells, digest, recipe_key
+from corpora import FILES, TAGS, file_sizes, gold_of, part_lines
+from peers import figures
+from published import AGGREGATIONS, FEATURES, LANGUAGES, ROWS
+from reporting import say
+
+TEXTS = ("en-fr", "ro-en", "en-cs")
+TAGGED = ("features.source.tags=inline", "features.target.tags=inline")
+CHARACTERS = ("features.source.characters=true", "features.target.characters=true")
+WIDE = ("model.source_k1=3", "model.source_k2=3")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One configuration on one language pair, and the paper's figures of forward, backward, symmetrised."""
+
+    name: str
+    text: str
+    settings: tuple[str, ...]
+    published: tuple[tuple[float, ...], ...]
+
+    def __str__(self) -> str:
+        return f"{self.text}, {self.name}"
+
+
+def _aggregations() -> list[Cell]:
+    return [
+        Cell(name, text, (f"training.aggregation={name}",), tuple((aer,) for aer in published))
+        for text, names in AGGREGATIONS.items()
+        for name, published in names.items()
+    ]
+
+
+def _features() -> list[Cell]:
+    flat = ("model.diagonal=false",)
+    settings = {"words": flat, "+ POS": (*TAGGED, *flat), "+ diag": (), "+ POS + diag": TAGGED}
+    return [
+        Cell(name, text, settings[name], tuple((aer,) for aer in published))
+        for text, names in FEATURES.items()
+        for name, published in names.items()
+    ]
+
+
+def _languages(text: str) -> list[Cell]:
+    common = {
+        "en-fr": TAGGED,
+        "ro-en": (*TAGGED, *WIDE),
+        "en-cs": (*TAGGED, *WIDE, "features.target.words=80000"),
+    }[text]
+    characters = CHARACTERS if text == "en-cs" else ()
+    settings = {
+        "single": common,
+        "+ characters": (*common, *characters),
+        "+ ensemble": (*common, *characters, "members=4"),
+    }
+    return [
+        Cell(name, text, settings[name], LANGUAGES[text][name])
+        for name in settings
+        if name in LANGUAGES[text]
+    ]
+
+
+TABLES: dict[str, Callable[[], list[Cell]]] = {
+    "aggregations": _aggregations,
+    "features": _features,
+    "french": lambda: _languages("en-fr"),
+    "romanian": lambda: _languages("ro-en"),
+    "czech": lambda: _languages("en-cs"),
+}
+
+
+def _side(text: str, part: str, language: str, tagged: bool, limit: int | None) -> Iterator[Sentence]:
+    words = part_lines(text, part, language, limit)
+    if not tagged:
+        for line in words:
+            yield Sentence(line.split(), line)
+        return
+    tags = part_lines(text, part, f"{language}.pos", limit)
+    for line, own in zip(words, tags, strict=True):
+        tokens = [f"{word}|{tag}" for word, tag in zip(line.split(), own.split(), strict=True)]
+        yield Sentence(tokens, " ".join(tokens))
+
+
+def read_pairs(text: str, part: str, *, tagged: bool, limit: int | None = None) -> list[SentencePair]:
+    """Read pairs of the shared text, with their tags written behind the words if so wanted."""
+    one, other = text.split("-")
+    sides = [_side(text, part, language, tagged, limit) for language in (one, other)]
+    return [SentencePair(source, target) for source, target in zip(*sides, strict=True)]
+
+
+def _directions(
+    recipe: PaperRecipe,
+    dev: Sequence[SentencePair],
+    test: Sequence[SentencePair],
+    gold: dict[str, list[GoldAlignment]],
+) -> dict[str, Any]:
+    """Score each direction by itself, with the α that is best for it on dev."""
+    result: dict[str, Any] = {}
+    for row, tune, final in zip(ROWS, recipe.best(dev), recipe.best(test), strict=False):
+
+        def links(words: Sequence[Any], alpha: float, back: bool = row == "backward") -> list[Alignment]:
+            found = [best.links(alpha) for best in words]
+            return [alignment.inverse() for alignment in found] if back else found
+
+        alpha = min(ALPHAS, key=lambda alpha: evaluate(links(tune, alpha), gold["dev"]).aer)
+        result[row] = {"alpha": alpha, **figures(evaluate(links(final, alpha), gold["test"]))}
+    return result
+
+
+def settings_of(config: Settings, default: Settings, prefix: str = "") -> dict[str, Any]:
+    """Give the settings that are not the default ones, as `section.key` and value.
+
+    The default ones are part of the recipe's revision.
+    """
+    found: dict[str, Any] = {}
+    defaults = to_mapping(default)
+    for name, value in to_mapping(config).items():
+        if isinstance(value, dict):
+            found |= settings_of(getattr(config, name), getattr(default, name), f"{prefix}{name}.")
+        elif value != defaults[name]:
+            found[f"{prefix}{name}"] = value
+    return found
+
+
+@dataclass(frozen=True)
+class PaperRun:
+    """One cell with one seed on so many training pairs (None: all), and settings for all cells."""
+
+    cell: Cell
+    pairs: int | None
+    seed: int
+    settings: tuple[str, ...] = ()
+
+    @property
+    def config(self) -> PaperConfig:
+        """Give the whole configuration."""
+        return with_settings(PaperConfig(), (*self.cell.settings, *self.settings))
+
+    @property
+    def tagged(self) -> bool:
+        """Tell whether tags are read with the text."""
+        return self.config.features.source.tags == "inline"
+
+    def key(self) -> dict[str, Any]:
+        """Give all that the result depends on."""
+        files = (*FILES, *TAGS) if self.tagged else FILES
+        text = {"text": self.cell.text, "pairs": self.pairs, "files": file_sizes(self.cell.text, files)}
+        settings = settings_of(self.config, PaperConfig())
+        return {"what": "paper", **text, "seed": self.seed, "settings": settings, **recipe_key("paper")}
+
+    def get(self, cells: Cells, checkpoints: Path) -> dict[str, Any]:
+        """Give the result that is kept, or train and keep it; `checkpoints` is for what is not finished."""
+        key = self.key()
+        return cells.get(key, lambda: self._measure(checkpoints / digest(key)))
+
+    def _measure(self, checkpoints: Path) -> dict[str, Any]:
+        """Train and measure: dev and test text added to the training text, choices made on dev."""
+        text = self.cell.text
+        dev, test = (read_pairs(text, part, tagged=self.tagged) for part in ("dev", "test"))
+        train = read_pairs(text, "train", tagged=self.tagged, limit=self.pairs)
+        gold = {part: gold_of(text, part) for part in ("dev", "test")}
+        resumed = checkpoints.exists()
+        recipe = PaperRecipe(self.config, seed=self.seed)
+        began = time.process_time()
+        _fit(recipe, [*train, *dev, *test], Checkpoint(checkpoints, every=0, resume=True))
+        seconds = time.process_time() - began
+        results = _directions(recipe, dev, test, gold)
+        recipe.tune(dev, gold["dev"])
+        decoding = recipe.config.decoding
+        score = evaluate(recipe.align(test), gold["test"])
+        chosen = {name: getattr(decoding, name) for name in ("alpha", "backward_alpha", "heuristic")}
+        dev_aer = figures(evaluate(recipe.align(dev), gold["dev"]))["aer"]
+        results["symmetrized"] = {**chosen, "dev_aer": dev_aer, **figures(score)}
+        return {
+            "cell": self.cell.name,
+            "training_pairs": len(train),
+            "cpu_seconds": None if resumed else round(seconds),
+            "signature": score.signature,
+            "config": to_mapping(self.config),
+            "results": results,
+        }
+
+
+def _fit(recipe: PaperRecipe, pairs: Sequence[SentencePair], checkpoint: Checkpoint) -> None:
+    """Learn, telling now and then how far it is."""
+    last = time.monotonic()
+    for progress in recipe.fit(pairs, FitExtras(checkpoint=checkpoint)):
+        if time.monotonic() - last > 30:
+            last = time.monotonic()
+            say(f"{progress.phase}: {progress.step:,}/{progress.total:,}, loss {progress.loss:.3f}")

@@ -1,0 +1,93 @@
+"""Arrays from files, checked against what they must be: compiled code looks at no bounds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bitweft.recipes.default.compiled.types import CLIP, Adam, Counts, Longs, Tally
+from bitweft.recipes.default.learn import CHUNK, Learning
+from bitweft.storage.model_directory import Arrays
+
+LARGEST = 1e4  # of a number in a table: learning stays far below, and products of these stay finite
+
+
+def read_counts(arrays: Arrays, words: Counts) -> Counts:
+    """Take the counts of word pairs, for the words of `words`."""
+    values = arrays.take("counts.values", np.float32, (None,), low=0, high=1e12)
+    size = len(values)
+    sources = arrays.take("counts.sources", np.int32, (size,), low=0, high=len(words.source) - 1)
+    offsets = arrays.take("counts.offsets", np.int64, words.offsets.shape, low=0, high=size)
+    _check_offsets(arrays, "counts.offsets", offsets, size)
+    inside = np.ones(size, bool)
+    inside[offsets[:-1][offsets[:-1] < size]] = False  # where another target word begins
+    if (np.diff(sources, prepend=0) <= 0)[inside].any():
+        raise arrays.fault("counts.sources", "are out of order")
+    return words._replace(offsets=offsets, sources=sources, values=values)
+
+
+def _check_offsets(arrays: Arrays, name: str, offsets: Longs, size: int) -> None:
+    if offsets[0] != 0 or offsets[-1] != size or (np.diff(offsets) < 0).any():
+        raise arrays.fault(name, "do not run from the first entry to the last")
+
+
+def check_state(arrays: Arrays, learning: Learning) -> None:
+    """Refuse a state that `learning`, which has just begun, could never have come to.
+
+    Raises:
+        ModelError: names the array, and what is wrong with it.
+    """
+    config = learning.config
+    assert config.lse_epochs is not None and config.chain_epochs is not None and config.batch is not None
+    steps = (config.lse_epochs + config.chain_epochs) * math.ceil(len(learning.pairs) / config.batch)
+    progress = arrays.take("progress", np.int64, (2,), low=0, high=max(steps, config.count_passes))
+    if progress[0] > steps or progress[1] > config.count_passes:
+        raise arrays.fault("progress", f"is beyond {steps} steps and {config.count_passes} passes")
+    arrays.take("cognate_probability", np.float64, (1,), low=0, high=1)
+    _check_prior(arrays, learning)
+    for name, side, adam, nulls in zip(
+        ("source", "target"), learning.sides, learning.adams, learning.nulls, strict=True
+    ):
+        arrays.take(f"{name}.table", np.float32, side.table.shape, low=-LARGEST, high=LARGEST)
+        arrays.take(f"{name}.nulls", np.float32, nulls.shape, low=1e-12, high=1e6)
+        for field in Adam._fields:
+            own = getattr(adam, field)
+            low = -math.inf if field == "first" else 0
+            arrays.take(f"{name}.{field}", own.dtype.type, own.shape, low=low, high=2**62)
+    for field in Tally._fields:
+        own = getattr(learning.tally, field)
+        arrays.take(f"tally.{field}", own.dtype.type, own.shape)
+    read_counts(arrays, learning.words)
+    _check_cells(arrays, learning, passes=int(progress[1]))
+
+
+def _check_prior(arrays: Arrays, learning: Learning) -> None:
+    classes = 1 + max(int(own.max(initial=0)) for own in learning.classes)
+    jumps = arrays.take("prior.jumps", np.float32, (2, None, 2 * CLIP + 1), low=1e-9, high=1e9)
+    if jumps.shape[1] not in (1, classes):
+        raise arrays.fault("prior.jumps", f"are of {jumps.shape[1]} classes of words, not {classes}")
+    for name in ("starts", "diagonals"):
+        shape = getattr(learning.prior, name).shape
+        arrays.take(f"prior.{name}", np.float32, shape, low=1e-9, high=1e9)
+
+
+def _check_cells(arrays: Arrays, learning: Learning, *, passes: int) -> None:
+    """Check the cells of each chunk of pairs, which are known after the first pass over the text."""
+    lengths = [np.diff(text.offsets) for text in learning.texts]
+    chunks = range(0, len(learning.pairs), CHUNK) if passes else ()
+    for number, start in enumerate(chunks):
+        pairs = learning.pairs[start : start + CHUNK]
+        name = f"cells.{number}"
+        offsets = arrays.take(f"{name}.offsets", np.int64, (None,), low=0)
+        size = len(arrays.take(f"{name}.values", np.float32, (None,), low=0, high=2))
+        if len(offsets) or size:  # the last pass leaves none
+            if len(offsets) != len(pairs) + 1:
+                raise arrays.fault(f"{name}.offsets", f"are {len(offsets)}, not {len(pairs) + 1}")
+            _check_offsets(arrays, f"{name}.offsets", offsets, size)
+        for side, field in enumerate(("source", "target")):
+            places = arrays.take(f"{name}.{field}", np.int32, (size,), low=0)
+            if size and (places >= np.repeat(lengths[side][pairs], np.diff(offsets))).any():
+                raise arrays.fault(f"{name}.{field}", "have positions outside their sentences")
+    if f"cells.{len(chunks)}.offsets" in arrays:
+        raise arrays.fault(f"cells.{len(chunks)}", "are of no pairs of the text")

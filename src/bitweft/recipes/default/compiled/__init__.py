@@ -1,0 +1,33 @@
+"""The default recipe's inner loops, compiled by numba, a file for each concept.
+
+`emission` and `posterior` are (steps, states): a step for each word to explain, a state for each word that
+may explain it; the forward direction explains target words by source words. `ratio` is p(target, source) over
+p(target) · p(source). Arrays of a tuple get names before a loop over cells: taking one out counts a
+reference, which locks memory.
+
+| file | what it computes |
+|---|---|
+| `types.py` | the tuples of arrays that the loops share |
+| `compile.py` | how they are compiled, and where compiled code is kept |
+| `vectors.py`, `exponentials.py` | vectors of words, from the rows of a table; exponentials of many scores |
+| `chain.py`, `lse.py`, `explain.py` | posteriors of one direction: by jumps, by the diagonal, or by either |
+| `gradients.py`, `adam.py` | one step of learning |
+| `emissions.py`, `posteriors.py` | ratios of a pair's words from vectors and counts, and their posteriors |
+| `counting.py` | counts of linked words |
+"""
+
+from __future__ import annotations
+
+
+def needs_compiling(*, learning: bool = True) -> bool:
+    """Tell whether aligning, and learning if asked, must compile first: once an installation."""
+    from bitweft.recipes.default.compiled.adam import update
+    from bitweft.recipes.default.compiled.compile import is_compiled
+    from bitweft.recipes.default.compiled.counting import add_counts
+    from bitweft.recipes.default.compiled.gradients import gradients
+    from bitweft.recipes.default.compiled.posteriors import posteriors
+    from bitweft.recipes.default.compiled.vectors import compose
+
+    always = is_compiled(compose) and is_compiled(posteriors)
+    learned = is_compiled(gradients) and is_compiled(update) and is_compiled(add_counts)
+    return not (always and (learned or not learning))

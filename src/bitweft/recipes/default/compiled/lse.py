@@ -1,0 +1,37 @@
+"""Posteriors of one direction by sums over independent words, likelier near the diagonal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.default.compiled.types import Direction, Doubles, Explained, Prior
+
+
+@compiled()
+def lse(own: Direction, prior: Prior, out: Explained, tally: Doubles) -> None:
+    """Find the posteriors and sums of independent words, with a prior by distance to the diagonal."""
+    emission, posterior, scales = own.emission, out.posterior, out.scales
+    null, diagonal = prior.null, prior.diagonals[own.number]
+    n_steps, n = emission.shape
+    buckets = len(diagonal)
+    places = np.empty(n, np.int64)
+    for step in range(n_steps):
+        total = np.float32(0.0)
+        for k in range(n):
+            distance = abs((2 * step + 1) * n - (2 * k + 1) * n_steps)  # in whole numbers: exact anywhere
+            places[k] = min(distance * buckets // (2 * n_steps * n), buckets - 1)
+            total += diagonal[places[k]]
+        scale = np.float32(null)
+        for k in range(n):
+            posterior[step, k] = np.float32(1.0 - null) / total * diagonal[places[k]] * emission[step, k]
+            scale += posterior[step, k]
+        scales[step] = scale
+        chance = np.float32(0.0)
+        for k in range(n):
+            posterior[step, k] /= scale
+            chance += posterior[step, k]
+        if len(tally):
+            for k in range(n):
+                tally[0, places[k]] += posterior[step, k]
+                tally[1, places[k]] += chance / total

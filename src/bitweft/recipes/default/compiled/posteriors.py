@@ -1,0 +1,180 @@
+"""Posteriors of sentence pairs: of all cells of one, or of those above a floor of many."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bitweft.recipes.default.compiled.arrays import longer
+from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.default.compiled.emissions import emissions, total_counts
+from bitweft.recipes.default.compiled.explain import BACKWARD, FORWARD, explain
+from bitweft.recipes.default.compiled.types import (
+    Cells,
+    Direction,
+    Doubles,
+    Explained,
+    Floats,
+    Inputs,
+    Ints,
+    Longs,
+    Sums,
+    Tally,
+    Words,
+)
+
+
+@compiled(entry=True)
+def posteriors(inputs: Inputs, pairs: Longs, known: Cells, floor: float, out: Sums) -> Cells:
+    """Find the cells √(forward · backward) ≥ floor of some pairs.
+
+    What `known` says that the pairs added to the counts is left out.
+    """
+    source, target, unlinked = inputs.source, inputs.target, out.unlinked
+    totals = total_counts(inputs.counts)
+    cells = Cells(
+        np.zeros(len(pairs) + 1, np.int64),
+        np.empty(1024, np.int32),
+        np.empty(1024, np.int32),
+        np.empty(1024, np.float32),
+    )
+    for place in range(len(pairs)):
+        pair = pairs[place]
+        n_source = source.offsets[pair + 1] - source.offsets[pair]
+        n_target = target.offsets[pair + 1] - target.offsets[pair]
+        out.scores[place] = 0.0
+        cells.offsets[place + 1] = cells.offsets[place]
+        if n_source == 0 or n_target == 0:
+            continue
+        own = _known_cells(known, place, n_source, n_target)
+        t_own, s_own = _explain_both(inputs, pair, (totals, own), (out.tally, out.group))
+        if len(unlinked[0]):
+            _add_unlinked(source, pair, s_own.posterior, unlinked[0])
+            _add_unlinked(target, pair, t_own.posterior, unlinked[1])
+        if len(out.tally.cognates):
+            _tally_cognates(inputs, pair, t_own.posterior, s_own.posterior, out.tally.cognates[out.group])
+        out.scores[place] = _score(t_own.scales, s_own.scales)
+        cells = _with_cells(cells, place, t_own.posterior, s_own.posterior, floor)
+    n = cells.offsets[-1]
+    return Cells(cells.offsets, cells.source[:n].copy(), cells.target[:n].copy(), cells.values[:n].copy())
+
+
+@compiled(entry=True)
+def matrices(inputs: Inputs, pair: int, tally: Tally) -> tuple[Floats, Floats]:
+    """Return one pair's posteriors of both directions: (target, source) and (source, target)."""
+    nothing = np.empty((0, 0), np.float32)
+    t_own, s_own = _explain_both(inputs, pair, (total_counts(inputs.counts), nothing), (tally, np.int64(0)))
+    return t_own.posterior, s_own.posterior
+
+
+@compiled()
+def _explain_both(
+    inputs: Inputs,
+    pair: int,
+    counted: tuple[tuple[float, float], Floats],
+    tallied: tuple[Tally, int | np.int64],
+) -> tuple[Explained, Explained]:
+    """Explain a pair's target words by its source words, and its source words by its target words.
+
+    `counted` is the words of the text of training and the pair's own part of the counts.
+    """
+    (totals, own), (tally, group), prior = counted, tallied, inputs.prior
+    forward, backward = emissions(inputs, pair, totals, own)
+    s_classes, s_nulls = _classes_and_nulls(inputs.source, pair, prior.null)
+    t_classes, t_nulls = _classes_and_nulls(inputs.target, pair, prior.null)
+    t_own = Explained(np.empty_like(forward), np.empty(len(forward), np.float32))
+    explain(Direction(FORWARD, forward, t_nulls, s_classes), prior, t_own, tally, group)
+    s_posterior = forward.reshape(backward.shape)  # the forward emissions have served: save the room
+    s_own = Explained(s_posterior, np.empty(len(backward), np.float32))
+    explain(Direction(BACKWARD, backward, s_nulls, t_classes), prior, s_own, tally, group)
+    return t_own, s_own
+
+
+@compiled()
+def _classes_and_nulls(side: Words, pair: int, null: float) -> tuple[Ints, Floats]:
+    """Return of each word of a sentence its class and its prior probability to have no link.
+
+    Unseen words are of the class of rare ones.
+    """
+    first, last = side.offsets[pair], side.offsets[pair + 1]
+    classes = np.zeros(last - first, np.int32)
+    nulls = np.full(last - first, null, np.float32)
+    tokens, own_classes, own_nulls = side.tokens, side.classes, side.nulls
+    for place in range(last - first):
+        word = tokens[first + place]
+        if word < len(own_classes):
+            classes[place] = own_classes[word]
+            nulls[place] = own_nulls[word]
+    return classes, nulls
+
+
+@compiled()
+def _score(t_scales: Floats, s_scales: Floats) -> float:
+    """Return the mean log ratio per word."""
+    score = 0.0
+    for t in range(len(t_scales)):
+        score += math.log(t_scales[t])
+    for s in range(len(s_scales)):
+        score += math.log(s_scales[s])
+    return score / (len(t_scales) + len(s_scales))
+
+
+@compiled()
+def _with_cells(cells: Cells, place: int, t_posterior: Floats, s_posterior: Floats, floor: float) -> Cells:
+    """Add the cells of the pair at a place, which follow those of the place before."""
+    offsets, s_cells, t_cells, values = cells
+    n_source, n_target = s_posterior.shape
+    n = offsets[place]
+    for s in range(n_source):
+        for t in range(n_target):
+            value = math.sqrt(t_posterior[t, s] * s_posterior[s, t])
+            if value >= floor:
+                if n == len(values):
+                    s_cells = longer(s_cells)
+                    t_cells = longer(t_cells)
+                    values = longer(values)
+                s_cells[n] = s
+                t_cells[n] = t
+                values[n] = value
+                n += 1
+    offsets[place + 1] = n
+    return Cells(offsets, s_cells, t_cells, values)
+
+
+@compiled()
+def _tally_cognates(
+    inputs: Inputs, pair: int, t_posterior: Floats, s_posterior: Floats, tally: Doubles
+) -> None:
+    """Tally how often the words of a pair that are spelled alike are linked, and how many there are."""
+    source, target, cognates = inputs.source, inputs.target, inputs.counts.cognates
+    s_tokens = source.tokens[source.offsets[pair] : source.offsets[pair + 1]]
+    t_tokens = target.tokens[target.offsets[pair] : target.offsets[pair + 1]]
+    for s in range(len(s_tokens)):
+        for t in range(len(t_tokens)):
+            if cognates[t_tokens[t]] == s_tokens[s]:
+                tally[0] += math.sqrt(t_posterior[t, s] * s_posterior[s, t])
+                tally[1] += 1.0
+
+
+@compiled()
+def _add_unlinked(side: Words, pair: int, posterior: Floats, unlinked: Floats) -> None:
+    """Add to each word of a sentence the posterior of NULL."""
+    tokens, first = side.tokens, side.offsets[pair]
+    for place in range(posterior.shape[0]):
+        linked = np.float32(0.0)
+        for k in range(posterior.shape[1]):
+            linked += posterior[place, k]
+        unlinked[tokens[first + place]] += max(np.float32(1.0) - linked, np.float32(0.0))
+
+
+@compiled()
+def _known_cells(known: Cells, place: int, n_source: int, n_target: int) -> Floats:
+    """Lay out the cells of one pair as a matrix; none where no cells are known."""
+    if len(known.offsets) == 0:
+        return np.empty((0, 0), np.float32)
+    own = np.zeros((n_source, n_target), np.float32)
+    offsets, source, target, values = known
+    for at in range(offsets[place], offsets[place + 1]):
+        own[source[at], target[at]] = values[at]
+    return own

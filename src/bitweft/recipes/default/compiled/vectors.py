@@ -1,0 +1,37 @@
+"""Vectors of words, made of the rows of a table."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.default.compiled.types import Floats, Ints, Longs
+
+
+@compiled(entry=True)
+def compose(words: Ints, rows: Ints, row_offsets: Longs, table: Floats, out: Floats) -> None:
+    """Set out[n] to the vector of words[n]: the sum of its rows over the root of their number."""
+    for n in range(len(words)):
+        first, last = row_offsets[words[n]], row_offsets[words[n] + 1]
+        for c in range(table.shape[1]):
+            out[n, c] = 0.0
+        for place in range(first, last):
+            row = rows[place]
+            for c in range(table.shape[1]):
+                out[n, c] += table[row, c]
+        weight = np.float32(1.0 / math.sqrt(max(last - first, 1)))
+        for c in range(table.shape[1]):
+            out[n, c] *= weight
+
+
+@compiled()
+def pick(tokens: Ints, vectors: Floats, unseen: Floats) -> Floats:
+    """Return the vectors of tokens; numbers beyond the words of training are those of unseen ones."""
+    picked = np.empty((len(tokens), vectors.shape[1]), np.float32)
+    for place in range(len(tokens)):
+        word = tokens[place]
+        for c in range(vectors.shape[1]):
+            picked[place, c] = vectors[word, c] if word < len(vectors) else unseen[word - len(vectors), c]
+    return picked

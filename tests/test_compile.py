@@ -1,0 +1,152 @@
+"""Compiled code is kept, renewed when any file of its folder changes, and works where it cannot be kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from numba.core import caching, config
+
+from bitweft.recipes.default.compiled import compile as compiling
+from bitweft.recipes.default.compiled.compile import compiled, is_compiled
+
+DECORATOR = "from bitweft.recipes.default.compiled.compile import compiled, is_compiled\n"
+CALLER = DECORATOR + (
+    "from two.callee import called\n@compiled(entry=True)\ndef call(x):\n    return called(x) + 1\n"
+)
+CALLEE = DECORATOR + "@compiled()\ndef called(x):\n    return {number} * x\n"
+PROGRAM = """
+from two.caller import call, is_compiled
+before = is_compiled(call)
+print(call(1), before, sum(call._cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """Make a package of two files, in one of which a compiled function calls one of the other."""
+    folder = tmp_path / "two"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "caller.py").write_text(CALLER)
+    (folder / "callee.py").write_text(CALLEE.format(number=10))
+    return folder
+
+
+def run(package: Path, **environment: str) -> tuple[str, str]:
+    """Run the program in a process of its own; return what it prints, and its messages."""
+    places = [str(package.parent), *sys.path]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(places),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "NUMBA_CACHE_DIR": str(package.parent / "kept"),
+            **environment,
+        },
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip(), done.stderr
+
+
+def kept_files(package: Path, ending: str) -> list[Path]:
+    return sorted((package.parent / "kept").rglob(f"*.{ending}"))
+
+
+def test_compiled_code_is_kept(package: Path) -> None:
+    assert run(package) == ("11 False 0", "")
+    assert run(package) == ("11 True 1", "")
+
+
+def test_a_change_in_another_file_of_the_folder_is_noticed(package: Path) -> None:
+    run(package)
+    (package / "callee.py").write_text(CALLEE.format(number=20))
+    assert run(package) == ("21 False 0", "")
+    assert run(package) == ("21 True 1", "")
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", ["cut", "flipped"])
+def test_damaged_files_are_replaced(package: Path, ending: str, damage: str) -> None:
+    run(package)
+    for file in kept_files(package, ending):
+        content = file.read_bytes()
+        flipped = bytearray(content)
+        flipped[2 * len(content) // 3] ^= 0x10
+        file.write_bytes(content[: len(content) // 2] if damage == "cut" else flipped)
+    result, messages = run(package)
+    assert result.startswith("11 ") and messages == ""
+    assert run(package) == ("11 True 1", "")
+
+
+def test_code_of_an_earlier_version_is_not_taken_where_the_new_was_not_written(package: Path) -> None:
+    """A stop between writing the index and the code leaves an index that names the old code."""
+    run(package)
+    old = {file: file.read_bytes() for file in kept_files(package, "nbc")}
+    (package / "callee.py").write_text(CALLEE.format(number=20))
+    run(package)
+    for file, content in old.items():
+        file.write_bytes(content)
+    assert run(package)[0].startswith("21 ")
+
+
+def test_without_a_place_to_write_there_is_one_line(package: Path) -> None:
+    """Put a file where the directories would be: root, too, cannot write there."""
+    (package / "__pycache__").write_text("")
+    nowhere = package.parent / "nowhere"
+    nowhere.write_text("")
+    result, messages = run(package, NUMBA_CACHE_DIR="", HOME=str(nowhere), XDG_CACHE_HOME=str(nowhere))
+    assert result == "11 False 0"
+    assert messages.count("\n") == 1
+    assert messages.startswith("bitweft: compiled code is not kept")
+    assert "NUMBA_CACHE_DIR" in messages and "locator" not in messages
+
+
+@pytest.mark.parametrize("method", ["_save_index", "_save_data"])
+def test_on_a_full_disk_there_is_one_line(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    lines: list[str] = []
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(caching.IndexDataCacheFile, method, full)
+    monkeypatch.setattr(compiling, "notice", lines.append)
+    monkeypatch.setattr(compiling, "_said", [])
+    assert some_function(2) == 4 and other_function(2) == 6
+    assert len(lines) == 1 and "No space left on device" in lines[0]
+
+
+def test_another_numba_without_its_cache_still_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.delattr(caching, "FunctionCache")
+    monkeypatch.setattr(compiling, "notice", lines.append)
+    monkeypatch.setattr(compiling, "_said", [])
+    function = compiled(entry=True)(double)
+    assert not is_compiled(function)
+    assert function(3) == 6 and is_compiled(function)
+    assert len(lines) == 1 and "numba" in lines[0]
+
+
+def double(x: int) -> int:
+    return 2 * x
+
+
+def triple(x: int) -> int:
+    return 3 * x
+
+
+def some_function(x: int) -> int:
+    return compiled(entry=True)(double)(x)
+
+
+def other_function(x: int) -> int:
+    return compiled(entry=True)(triple)(x)
