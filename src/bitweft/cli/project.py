@@ -19,7 +19,7 @@ from bitweft.cli.options import add_dialect, add_output
 from bitweft.cli.progress import Meter
 from bitweft.errors import UsageError
 from bitweft.progress import Progress
-from bitweft.storage.output import open_output
+from bitweft.storage.output import open_output, refuse_inputs
 from bitweft.text.lines import LineFile
 from bitweft.text.tokenize import TOKENIZERS
 
@@ -81,7 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="TARGET is the source of the model or the links, SOURCE the target",
     )
-    add_dialect(links, "--links-format")  # type: ignore[arg-type]
+    add_dialect(parser, "--links-format")
     rules = parser.add_argument_group("rules")
     rules.add_argument(
         "--gap", type=int, metavar="N", help="words in a row, inside a span, without a link (5)"
@@ -133,10 +133,8 @@ def check(args: argparse.Namespace) -> None:
         raise UsageError("--known-links and --tags are for `bitweft train`: train a model, and give --model")
     if args.report is not None and (args.report == "-" or args.report == args.output):
         raise UsageError("--report needs a file of its own")
-    from bitweft.cli.align import refuse_input_as_output
-
     for path in (args.output, args.report):
-        refuse_input_as_output(path, [args.source, args.target, args.links])
+        refuse_inputs(path, [args.source, args.target, args.links])
 
 
 def load(args: argparse.Namespace) -> Aligner:
@@ -171,7 +169,7 @@ def learned(args: argparse.Namespace, sentences: Sentences, meter: Meter) -> Ali
     from bitweft.cli.learning import learn
 
     aligner = new_aligner(args)
-    learn(aligner, sentences, args, meter)  # type: ignore[arg-type]
+    learn(aligner, sentences, args, meter)
     return aligner
 
 

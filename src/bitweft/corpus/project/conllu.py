@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bitweft.corpus.project.records import Carried, Cut, Format, Item, Record, Weights
@@ -39,8 +39,9 @@ class Conllu(Format):
     def annotated(self, file: LineFile, cut: Cut) -> Iterator[Record]:
         """Read sentences with tags and, unless every HEAD is `_`, trees."""
         for line, comments, rows in _sentences(file):
-            words = tuple(_word(row, number, file.name) for number, row in rows if row[0].isdecimal())
-            _check_heads(words, file.name, line + len(comments))
+            of_words = [(number, row) for number, row in rows if row[0].isdecimal()]
+            words = tuple(_word(row, number, file.name) for number, row in of_words)
+            _check_heads(words, [number for number, _ in of_words], file.name)
             yield _record(line, _Rows(comments, tuple(row for _, row in rows), words))
 
     def bare(self, file: LineFile, cut: Cut, *, lines: bool) -> Iterator[Record]:
@@ -138,13 +139,12 @@ def _word(row: tuple[str, ...], line: int, file: str) -> Word:
     return Word(row[1], row[3], row[5], None if head == "_" else int(head), row[7])
 
 
-def _check_heads(words: tuple[Word, ...], file: str, line: int) -> None:
+def _check_heads(words: Sequence[Word], lines: Sequence[int], file: str) -> None:
     """Refuse heads outside the sentence, and sentences of which only a part is a tree."""
-    missing = [word.head is None for word in words]
-    for number, word in enumerate(words):
+    has_tree = any(word.head is not None for word in words)
+    for word, line in zip(words, lines, strict=True):
+        if word.head is None and has_tree:
+            raise InputError(f"{word.form!r} has no head, but others have", file=file, line=line)
         if word.head is not None and word.head > len(words):
             message = f"{word.form!r} has the head {word.head}, but the sentence has {len(words)} words"
-            raise InputError(message, file=file, line=line + number)
-    if any(missing) and not all(missing):
-        place = missing.index(True)
-        raise InputError(f"{words[place].form!r} has no head, but others have", file=file, line=line + place)
+            raise InputError(message, file=file, line=line)

@@ -43,7 +43,7 @@ _MARKUP = re.compile(
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class Element:
     """Hold a pair of tags, or a single mark."""
 
@@ -60,6 +60,11 @@ class Element:
     def is_pair(self) -> bool:
         """Tell whether it encloses something, or could."""
         return bool(self.closing)
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether there is nothing in it."""
+        return self.start == self.end and not self.children
 
     @property
     def is_placeholder(self) -> bool:
@@ -129,13 +134,18 @@ class _Parser:
         for element in crossing:
             element.end = len(self.text)
         parents = self._open[depth:-1]
+        rests: list[Element] = []
         del self._open[depth:]
         for parent, element in zip(parents, crossing, strict=True):
-            if element.start == element.end and not element.children:
-                parent.children.remove(element)  # nothing of it is inside
-            self._begin(Element(element.opening, element.closing, element.name, is_rest=True))
-        if closed.is_rest and closed.start == closed.end and not closed.children:
+            rest = Element(element.opening, element.closing, element.name, is_rest=True)
+            if element.is_empty:  # nothing of it is inside
+                parent.children.remove(element)
+                rest.is_rest = element.is_rest
+            rests.append(rest)
+        if closed.is_rest and closed.is_empty:
             self._open[-1].children.remove(closed)
+        for rest in rests:
+            self._begin(rest)
 
     def _fault(self, message: str) -> InputError:
         return InputError(f"not well-formed: {message}", file=self._file, line=self._line)

@@ -34,7 +34,7 @@ class Markup(Format):
         """Read lines with markup; words are those of the text without it."""
         for number, line in enumerate(file.lines(), 1):
             text, root = parse(line, file=file.name, number=number)
-            yield Record(Sentence(_cut(text, root, cut), text), number, (), root)
+            yield Record(Sentence(cut_words(text, root, cut), text), number, (), root)
 
     def bare(self, file: LineFile, cut: Cut, *, lines: bool) -> Iterator[Record]:
         """Read lines."""
@@ -48,7 +48,7 @@ class Markup(Format):
         return Carried(text + "\n", tuple(items))
 
 
-def _cut(text: str, root: Element, cut: Cut) -> list[str]:
+def cut_words(text: str, root: Element, cut: Cut) -> list[str]:
     """Cut a text into words; a single tag parts two (`one<br/>two`), as do a placeholder's ends."""
     marks = [element for element in root.walk() if not element.is_pair]
     edges = sorted({0, len(text), *(place for mark in marks for place in (mark.start, mark.end))})
