@@ -69,7 +69,9 @@ def sentences(directory: Path) -> None:
         for pair in sample()[0]
     ]
     (directory / "s.conll").write_text("".join(named), encoding="utf-8")
-    (directory / "t.txt").write_text("".join(f"{pair.target.text}\n" for pair in sample()[0]), encoding="utf-8")
+    (directory / "t.txt").write_text(
+        "".join(f"{pair.target.text}\n" for pair in sample()[0]), encoding="utf-8"
+    )
 
 
 def test_a_model_and_learning_from_the_text_agree(files: Path) -> None:
@@ -126,7 +128,9 @@ def test_the_examples_of_the_help_run(files: Path, example: str) -> None:
     source, target = pair.source.tokens, pair.target.tokens
     texts = {
         "names.conll": "".join(f"{word} O\n" for word in source),
-        "en.conllu": "".join(f"{n}\t{word}\t_\tX\t_\t_\t{n - 1}\tdep\t_\t_\n" for n, word in enumerate(source, 1)),
+        "en.conllu": "".join(
+            f"{n}\t{word}\t_\tX\t_\t_\t{n - 1}\tdep\t_\t_\n" for n, word in enumerate(source, 1)
+        ),
         "fr.conllu": "".join(f"{n}\t{word}" + "\t_" * 8 + "\n" for n, word in enumerate(target, 1)),
         "pages.html": f"<b>{pair.source.text}</b>\n",
         "it.jsonl": json.dumps({"text": pair.target.text, "spans": []}) + "\n",

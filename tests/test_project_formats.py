@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,7 @@ from bitweft.corpus.project.formats import format_of, new_format
 from bitweft.corpus.project.inline import parse
 from bitweft.corpus.project.job import Files, Summary, write_projection
 from bitweft.corpus.project.markup import Markup, cut_words
-from bitweft.corpus.project.records import Record, Span
+from bitweft.corpus.project.records import Record, Span, Weights
 from bitweft.corpus.project.rules import Rules
 from bitweft.errors import InputError, UsageError
 from bitweft.text.bitext import Sentence
@@ -36,7 +38,7 @@ def carry(
     files = Files(format, LineFile(directory / "in"), LineFile(directory / "to"), cut, lines)
     given = links.split(";") if links else None
 
-    def weights():  # type: ignore[no-untyped-def]
+    def weights() -> Iterator[Weights]:
         for number, (s, t) in enumerate(files):
             matrix = np.eye(len(s.sentence), len(t.sentence))
             if given is not None:
@@ -46,9 +48,7 @@ def carry(
             yield matrix
 
     stream, report = io.StringIO(), io.StringIO()
-    summary = Summary()
-    for summary in write_projection(files, weights, Rules(), stream, report):
-        pass
+    *_, summary = write_projection(files, weights, Rules(), stream, report)
     return stream.getvalue(), [json.loads(line) for line in report.getvalue().splitlines()], summary
 
 
@@ -59,7 +59,7 @@ labels = st.sampled_from(["PER", "LOC", "a-b"])
 def spans(draw: st.DrawFn) -> tuple[list[Span], int]:
     length = draw(st.integers(0, 12))
     cuts = sorted(draw(st.sets(st.integers(0, length), max_size=8)))
-    found = [Span(a, b, draw(labels)) for a, b in zip(cuts, cuts[1:], strict=False) if draw(st.booleans())]
+    found = [Span(a, b, draw(labels)) for a, b in itertools.pairwise(cuts) if draw(st.booleans())]
     return found, length
 
 
@@ -88,7 +88,9 @@ def test_the_scheme_is_told_and_means_the_same(tags: str, scheme: str) -> None:
 
 
 CONLL = "-DOCSTART- -X- O\n\nRome NNP B-LOC\nis VBZ O\n\nNew NNP B-LOC\nYork NNP I-LOC\n\n"
-JSONL = '{"id": 7, "text": "Rome  is old.", "spans": [{"start": 0, "end": 4, "label": "LOC", "by": "hand"}]}\n'
+JSONL = (
+    '{"id": 7, "text": "Rome  is old.", "spans": [{"start": 0, "end": 4, "label": "LOC", "by": "hand"}]}\n'
+)
 CONLLU = """\
 # sent_id = 1
 1-2	della	_	_	_	_	_	_	_	_
@@ -198,9 +200,7 @@ def test_brat_says_which_relation_lost_its_names(tmp_path: Path) -> None:
         ("markup", "<b>" * 200 + "\n", 1, "more than 100 elements"),
     ],
 )
-def test_a_fault_is_told_with_its_line(
-    tmp_path: Path, name: str, text: str, line: int, message: str
-) -> None:
+def test_a_fault_is_told_with_its_line(tmp_path: Path, name: str, text: str, line: int, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)) as fault:
         carry(tmp_path, name, text, None)
     assert (fault.value.file, fault.value.line) == (str(tmp_path / "in"), line)
@@ -266,7 +266,9 @@ def test_tags_go_where_their_words_went(source: str, target: str, links: str, re
     assert tagged(source, target, links) == result
 
 
-pieces = st.sampled_from(["a", "bb ", " c", "  ", ".", "<b>", "</b>", "<i x='>'>", "</i>", "<br/>", "{0}", "%s "])
+pieces = st.sampled_from(
+    ["a", "bb ", " c", "  ", ".", "<b>", "</b>", "<i x='>'>", "</i>", "<br/>", "{0}", "%s "]
+)
 texts = st.lists(st.sampled_from(["x", "yy ", " z", "  ", ".", "{0}"]), max_size=8).map("".join)
 
 

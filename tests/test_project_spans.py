@@ -29,13 +29,13 @@ def linked(links: str, source: int, target: int) -> npt.NDArray[np.float64]:
 
 
 def test_a_reordered_name_is_one_span() -> None:
-    source, target = "the European Parliament met".split(), "il Parlamento europeo si riunì".split()
+    source, target = ["the", "European", "Parliament", "met"], ["il", "Parlamento", "europeo", "si", "riunì"]
     found = project([(1, 3, "ORG")], source, target, Alignment.of([(0, 0), (1, 2), (2, 1), (3, 4)]))
     assert found == [Outcome(Span(1, 3, "ORG"), Span(1, 3, "ORG"), 1.0)]
 
 
 def test_a_gap_is_filled_up_to_the_limit() -> None:
-    source, target = ["competition", "policy"], "politica della concorrenza".split()
+    source, target = ["competition", "policy"], ["politica", "della", "concorrenza"]
     links = Alignment.of([(0, 2), (1, 0)])
     assert places(project([(0, 2, "X")], source, target, links)) == [(0, 3)]
     assert places(project([(0, 2, "X")], source, target, links, rules=Rules(gap=0))) == [(0, 1)]
@@ -57,9 +57,9 @@ def test_mass_decides_not_single_links() -> None:
 def test_an_unsure_word_between_does_not_pull_the_edge() -> None:
     # politica della concorrenza: `della` is linked to `of` before the name, not well.
     weights = linked("0-2:0.95 1-0:0.6 2-1:0.95", 3, 3)
-    assert places(project([(0, 3, "X")], "policy of competition".split(), list("abc"), weights)) == [(1, 3)]
+    assert places(project([(0, 3, "X")], ["policy", "of", "competition"], list("abc"), weights)) == [(1, 3)]
     sure = linked("0-2:0.95 1-0:0.95 2-1:0.95", 3, 3)
-    assert places(project([(0, 3, "X")], "policy of competition".split(), list("abc"), sure)) == [(0, 3)]
+    assert places(project([(0, 3, "X")], ["policy", "of", "competition"], list("abc"), sure)) == [(0, 3)]
 
 
 def test_a_word_is_not_claimed_twice() -> None:

@@ -9,6 +9,7 @@ is not put in again.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -52,7 +53,7 @@ def cut_words(text: str, root: Element, cut: Cut) -> list[str]:
     """Cut a text into words; a single tag parts two (`one<br/>two`), as do a placeholder's ends."""
     marks = [element for element in root.walk() if not element.is_pair]
     edges = sorted({0, len(text), *(place for mark in marks for place in (mark.start, mark.end))})
-    return [word for start, end in zip(edges, edges[1:], strict=False) for word in cut(text[start:end])]
+    return [word for start, end in itertools.pairwise(edges) for word in cut(text[start:end])]
 
 
 class _Transfer:
@@ -155,12 +156,12 @@ class _Transfer:
         )
         slot = left if by_left else right
         gap = places[slot - 1][1] if slot else 0, places[slot][0] if slot < len(places) else len(text)
-        if by_left and slot or slot == len(places):
+        if (by_left and slot) or slot == len(places):
             return min(gap[0] + before, gap[1])
         return max(gap[1] - after, gap[0])
 
     def _slots(self, element: Element) -> tuple[int, int]:
-        """Find the places, as numbers of the following target word, that the words on either side speak for."""
+        """Find the places that the words on either side tell, each as the number of the target word after it."""
         first, _ = words_of(element.start, element.start, self._source_places)
         _, last = words_of(element.end, element.end, self._source_places)
         length = len(self._target_places)
