@@ -161,7 +161,7 @@ class _Transfer:
         return max(gap[1] - after, gap[0])
 
     def _slots(self, element: Element) -> tuple[int, int]:
-        """Find the places that the words on either side tell, each as the number of the target word after it."""
+        """Find the places that the words on either side tell, as numbers of the target words after them."""
         first, _ = words_of(element.start, element.start, self._source_places)
         _, last = words_of(element.end, element.end, self._source_places)
         length = len(self._target_places)
