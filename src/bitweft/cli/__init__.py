@@ -26,6 +26,7 @@ VERBS = {
     "check": "look for faults in text and links before they break something",
     "lexicon": "make a dictionary of words from text and links",
     "phrases": "make a Moses phrase table from text and links",
+    "project": "carry annotation (names, tags, trees, markup) onto a translation",
     "view": "draw links: a page for the browser, a picture, a grid for the terminal",
     "neighbors": "list what a model of the paper's recipe puts close to a source window",
     "serve": "serve a model: a page to type into, and a JSON API",
