@@ -91,6 +91,15 @@ def settle(tab: Any) -> None:
     tab.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def until(tab: Any, test: str) -> None:
+    """Wait until an expression is true: Playwright's own way needs eval, which the pages' policy forbids."""
+    for _ in range(400):
+        if tab.evaluate(test):
+            return
+        tab.wait_for_timeout(25)
+    raise AssertionError(f"never came true: {test}")
+
+
 def pair(source: str, target: str) -> SentencePair:
     """Make a pair of two texts."""
     return SentencePair(tokenize(source), tokenize(target))

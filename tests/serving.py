@@ -15,6 +15,8 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra serve: pip install 'bitweft[serve]'")
 
+from starlette.types import ASGIApp
+
 from bitweft.server.app import LOOPBACK, application
 from bitweft.server.run import Server, listen
 from bitweft.server.service import Service
@@ -41,8 +43,15 @@ def running(
     service: Service, *, threads: int = 2, hosts: frozenset[str] | None = LOOPBACK, patience: float = 15
 ) -> Iterator[str]:
     """Serve in a thread, and give the address."""
+    with running_app(application(service, threads=threads, hosts=hosts), patience=patience) as address:
+        yield address
+
+
+@contextmanager
+def running_app(app: ASGIApp, *, patience: float = 15) -> Iterator[str]:
+    """Run an application in a thread, and give its address."""
     with listen("127.0.0.1", 0) as listener:
-        server = Server(application(service, threads=threads, hosts=hosts), listener)
+        server = Server(app, listener)
         server.config.timeout_keep_alive = patience  # type: ignore[assignment]
         started = threading.Event()
         thread = threading.Thread(target=server.run_until_stopped, args=(started.set,))

@@ -23,7 +23,7 @@ LAYERS = (
     ("recipes", "sample"),
     ("aligner",),
     ("corpus",),
-    ("cluster", "viewer"),
+    ("cluster", "edit", "viewer"),
     ("server", "cli"),
 )
 LAYER = {name: layer for layer, names in enumerate(LAYERS) for name in names}

@@ -391,3 +391,26 @@ def test_gold_outside_the_text_names_file_and_line(files: Path, capsys: pytest.C
     (files / "gold").write_text("0-0\n0-7\n", encoding="utf-8")
     assert run(files, "en", "fr", "links", "--gold", "gold", "-o", "page.html") == 1
     assert "gold:2: link 0-7" in capsys.readouterr().err
+
+
+def test_json_lines_with_text_and_links_are_enough(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = files / "links.jsonl"
+    row = {"src": "the house", "tgt": "la maison", "links": [[0, 0, 0.9], [1, 1, 0.6]]}
+    lines.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert main(["view", str(lines), "-o", str(files / "alone.html")]) == 0
+    data = data_of((files / "alone.html").read_text(encoding="utf-8"))
+    assert data["pairs"] == [["the house", "la maison", [0, 0, 1, 1], [900, 600]]]
+    assert main(["view", str(lines), "--text"]) == 0
+    assert "the" in capsys.readouterr().out
+    lines.write_text(json.dumps({"links": [[0, 0]]}) + "\n", encoding="utf-8")
+    assert main(["view", str(lines), "-o", str(files / "none.html")]) == 1
+    assert "links.jsonl:1: no text" in capsys.readouterr().err and not (files / "none.html").exists()
+
+
+def test_another_systems_links_are_packed_and_checked() -> None:
+    text = html_of([HOUSE], [HOUSE_LINKS], others=[Alignment.of([(0, 0), (2, 2)])], systems=("a", "<b>"))
+    data = data_of(text)
+    assert data["about"]["compare"] == ["a", "<b>"]
+    assert data["pairs"][0][4:] == [None, [], [], [0, 0, 2, 2]]
+    with pytest.raises(InputError, match="link 9-0"):
+        html_of([HOUSE], [HOUSE_LINKS], others=[Alignment.of([(9, 0)])])

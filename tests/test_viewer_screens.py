@@ -109,7 +109,7 @@ def test_another_page_can_use_the_drawing(show: Open) -> None:
         " const side = text => ({ text, words: text.split(' ') });"
         " const pair = bitweft.makePair(side('good day'), side('bonjour'), [[0, 0, 0.75], [1, 0]]);"
         " const lit = seed => { root.title = JSON.stringify(seed); };"
-        " new bitweft.Stage(root, { lit }).show(pair, bitweft.shown(pair, { threshold: 0, gold: false })); }"
+        " new bitweft.Stage(root, { lit }).show(pair, bitweft.shown(pair, { threshold: 0 })); }"
     )
     assert tab.locator("#other .thread").count() == 2
     tab.hover("#other .word[data-side=target]")

@@ -28,6 +28,7 @@ VERBS = {
     "phrases": "make a Moses phrase table from text and links",
     "project": "carry annotation (names, tags, trees, markup) onto a translation",
     "view": "draw links: a page for the browser, a picture, a grid for the terminal",
+    "edit": "correct links in the browser, keep them as gold links, and learn from them",
     "neighbors": "list what a model of the paper's recipe puts close to a source window",
     "serve": "serve a model: a page to type into, and a JSON API",
     "demo": "show the whole job on the embedded sample",

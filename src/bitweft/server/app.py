@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import anyio
 from anyio import CapacityLimiter, to_thread
@@ -15,12 +16,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bitweft.server import problems
+from bitweft.server.docs import docs_headers, docs_page
+from bitweft.server.limits import Limits
 from bitweft.server.page import icon, page, page_policy
 from bitweft.server.problems import Problem
 from bitweft.server.schema import openapi
 from bitweft.server.service import Service
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+ADDRESSES = "any address"  # among the hosts: those that are given by their number
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})  # they change nothing
 PATIENCE = 16  # times the biggest body is read, and dropped: who is cut off while sending sees no answer
 HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
@@ -39,18 +44,27 @@ def application(service: Service, *, threads: int, hosts: frozenset[str] | None 
     A page of another site whose name leads to this machine (DNS rebinding) comes with a name of its own.
     """
     endpoints = _Endpoints(service, threads)
+    described = openapi(service.limits)
     documents = {
         "/": Response(page(), media_type="text/html", headers={"content-security-policy": page_policy()}),
         "/icon.svg": Response(icon(), media_type="image/svg+xml"),
-        "/openapi.json": _json(json.dumps(openapi(service.limits)).encode()),
-        "/model": _json(service.about),
-        "/health": _json(b'{"status": "ok"}'),
+        "/openapi.json": json_answer(json.dumps(described).encode()),
+        "/docs": Response(docs_page(described), media_type="text/html", headers=docs_headers()),
+        "/model": json_answer(service.about),
+        "/health": json_answer(b'{"status": "ok"}'),
     }
-    routes = [Route(path, _fixed(answer), methods=["GET"]) for path, answer in documents.items()]
+    return guarded([*fixed(documents), Route("/align", endpoints.align, methods=["POST"])], hosts)
+
+
+def fixed(documents: Mapping[str, Response]) -> list[Route]:
+    """Make the routes of documents that never change."""
+    return [Route(path, _fixed(answer), methods=["GET"]) for path, answer in documents.items()]
+
+
+def guarded(routes: Sequence[Route], hosts: frozenset[str] | None) -> ASGIApp:
+    """Make an application of routes: problems are told as such, and the guard stands before it."""
     handlers = {Problem: _refuse, HTTPException: _refuse, Exception: _fail}
-    app = Starlette(
-        routes=[*routes, Route("/align", endpoints.align, methods=["POST"])], exception_handlers=handlers
-    )
+    app = Starlette(routes=list(routes), exception_handlers=handlers)
     app.router.redirect_slashes = False
     return _Guard(app, hosts)
 
@@ -63,48 +77,58 @@ class _Endpoints:
 
     async def align(self, request: Request) -> Response:
         """Align in a thread, so that the loop goes on answering."""
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise Problem(415, "send JSON, with `Content-Type: application/json`")
-        body = await self._body(request)
+        body = await json_body(request, self.service.limits)
         if self.waiting >= self.service.limits.waiting:
             raise Problem(503, "too many requests are waiting; try again in a moment")
         self.waiting += 1
         try:
             # A thread that has begun is not left behind: it looks at the clock itself.
             with anyio.fail_after(self.service.limits.timeout):
-                return _json(await to_thread.run_sync(self.service.answer, body, limiter=self.threads))
+                return json_answer(await to_thread.run_sync(self.service.answer, body, limiter=self.threads))
         except TimeoutError:
             raise Problem(503, "the server is too busy; try again in a moment") from None
         finally:
             self.waiting -= 1
 
-    async def _body(self, request: Request) -> bytes:
-        limits = self.service.limits
-        body = bytearray()
-        size = 0
-        try:
-            with anyio.fail_after(limits.timeout):
-                async for part in request.stream():
-                    size += len(part)
-                    if size <= limits.body:
-                        body += part
-                    elif size > PATIENCE * limits.body:
-                        break
-        except TimeoutError:
-            raise Problem(408, f"the request did not arrive within {limits.timeout:g} seconds") from None
-        except ClientDisconnect:
-            raise Problem(400, "the request was not finished") from None
-        if size > limits.body:
-            raise Problem(413, f"a request may have {limits.body:,} bytes; send less at a time")
-        return bytes(body)
+
+async def json_body(request: Request, limits: Limits) -> bytes:
+    """Read the body of a request that sends JSON.
+
+    Raises:
+        Problem: it is not JSON by its type, too big, too slow, or cut off.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Problem(415, "send JSON, with `Content-Type: application/json`")
+    body = bytearray()
+    size = 0
+    try:
+        with anyio.fail_after(limits.timeout):
+            async for part in request.stream():
+                size += len(part)
+                if size <= limits.body:
+                    body += part
+                elif size > PATIENCE * limits.body:
+                    break
+    except TimeoutError:
+        raise Problem(408, f"the request did not arrive within {limits.timeout:g} seconds") from None
+    except ClientDisconnect:
+        raise Problem(400, "the request was not finished") from None
+    if size > limits.body:
+        raise Problem(413, f"a request may have {limits.body:,} bytes; send less at a time")
+    return bytes(body)
 
 
 class _Guard:
-    """Let in only requests for this host, and send every answer with the headers."""
+    """Let in only requests for this host and not from pages of others; send every answer with the headers."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str] | None) -> None:
         self.app = app
         self.hosts = hosts
+
+    def _is_own(self, name: str) -> bool:
+        if self.hosts is None or name in self.hosts:
+            return True
+        return ADDRESSES in self.hosts and is_address(name)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_guarded(message: Message) -> None:
@@ -115,9 +139,30 @@ class _Guard:
             await send(message)
 
         app = self.app
-        if self.hosts is not None and _host(scope) not in self.hosts:
-            app = _problem(Problem(421, "this server answers only to the names of this machine itself"))
+        if not self._is_own(_host(scope)):
+            app = problem_answer(Problem(421, "this server answers only to the names of this machine itself"))
+        elif scope["type"] == "http" and scope["method"] not in SAFE and _is_foreign(scope):
+            app = problem_answer(Problem(403, "pages of other sites may not send requests to this server"))
         await app(scope, receive, send_guarded)
+
+
+def is_address(name: str) -> bool:
+    """Tell whether a host is given by its number: no name that leads here (DNS rebinding) is."""
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_foreign(scope: Scope) -> bool:
+    """Tell whether a browser sends this for a page of another site; other programs name no origin."""
+    headers: dict[bytes, bytes] = dict(scope["headers"])
+    origin = headers.get(b"origin")
+    host = headers.get(b"host", b"").strip().lower()
+    if origin is not None and origin.strip().lower() not in (b"http://" + host, b"https://" + host):
+        return True
+    return headers.get(b"sec-fetch-site", b"none").strip().lower() in (b"cross-site", b"same-site")
 
 
 def _host(scope: Scope) -> str:
@@ -136,11 +181,11 @@ def _fixed(answer: Response) -> ASGIApp:
     return Fixed()
 
 
-def _json(body: bytes) -> Response:
+def json_answer(body: bytes) -> Response:
     return Response(body, media_type="application/json")
 
 
-def _problem(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+def problem_answer(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     more = dict(headers or {})
     if problem.status in (408, 413):
         more["connection"] = "close"  # the rest of the request is not wanted
@@ -151,10 +196,10 @@ def _problem(problem: Problem, headers: Mapping[str, str] | None = None) -> Resp
 
 async def _refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
-        return _problem(Problem(error.status_code, error.detail), error.headers)
+        return problem_answer(Problem(error.status_code, error.detail), error.headers)
     assert isinstance(error, Problem)
-    return _problem(error)
+    return problem_answer(error)
 
 
 async def _fail(request: Request, error: Exception) -> Response:
-    return _problem(Problem(500, "the server failed; its own messages say how"))
+    return problem_answer(Problem(500, "the server failed; its own messages say how"))

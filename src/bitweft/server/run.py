@@ -6,7 +6,8 @@ import asyncio
 import ipaddress
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -16,12 +17,18 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bitweft.aligner import Aligner
+from bitweft.edit import GoldStore, Judgment
 from bitweft.errors import InputError, UsageError
+from bitweft.links.alignment import Alignment
+from bitweft.recipes.base import Inference
 from bitweft.server import problems
-from bitweft.server.app import LOOPBACK, application
+from bitweft.server.app import ADDRESSES, LOOPBACK, application
+from bitweft.server.edit_app import edit_application
+from bitweft.server.editing import Names, Session, most_say, suggest
 from bitweft.server.limits import Limits
 from bitweft.server.problems import Problem
 from bitweft.server.service import Service
+from bitweft.text.bitext import SentencePair
 
 HEAD = 16 << 10  # bytes of a request's line and headers
 PATIENCE = 15  # seconds for the head of a request to arrive, and for a next one on the same connection
@@ -144,15 +151,74 @@ def run(
     ready: Callable[[str], None],
 ) -> None:
     """Load a model and serve it until a signal says to stop."""
-    listener = listen(host, port)
-    try:
+    with listen(host, port) as listener:
         service = Service(Aligner.load(directory, threads=1), Path(directory), limits)
         service.warm()
-        hosts = LOOPBACK | {host.lower()} if is_loopback(host) else None
-        app = application(service, threads=threads or os.cpu_count() or 1, hosts=hosts)
-        name = f"[{host}]" if ":" in host else host
-        address = f"http://{name}:{listener.getsockname()[1]}/"
-        server = Server(app, listener, grace=limits.timeout + PATIENCE)
-        server.run_until_stopped(lambda: ready(address))
-    finally:
-        listener.close()
+        app = application(service, threads=threads or os.cpu_count() or 1, hosts=hosts_of(host))
+        _serve(app, listener, host, limits, ready)
+
+
+def run_editing(
+    pairs: Sequence[SentencePair],
+    gold: str | os.PathLike[str],
+    *,
+    model: str | os.PathLike[str] | None,
+    links: Sequence[Alignment] | None,
+    annotators: Sequence[str | os.PathLike[str]],
+    by: str,
+    title: str,
+    tuned: str | os.PathLike[str] | None,
+    host: str,
+    port: int,
+    names: Sequence[str],
+    ready: Callable[[str], None],
+) -> None:
+    """Serve the page for editing until a signal says to stop."""
+    limits = Limits()
+    with listen(host, port) as listener:
+        store = GoldStore(gold, pairs)
+        stems = [Path(each).stem for each in annotators]
+        called = stems if len(set(stems)) == len(stems) else [os.fspath(each) for each in annotators]
+        files = {name: _judged(each, pairs) for name, each in zip(called, annotators, strict=True)}
+        load = None if model is None else partial(Aligner.load, model)
+        if load is not None:
+            suggested = suggest(load(), pairs)
+        elif links is not None:
+            suggested = [Inference(each) for each in links]
+        else:
+            suggested = most_say(files, len(pairs))
+        titles = Names(title, f"gold {Path(gold).name}", by)
+        session = Session(store, titles, suggested, files, load, tuned)
+        _serve(
+            edit_application(session, limits, hosts=editing_hosts(host, names)), listener, host, limits, ready
+        )
+
+
+def _judged(path: str | os.PathLike[str], pairs: Sequence[SentencePair]) -> list[Judgment | None]:
+    if not os.path.exists(path):
+        raise InputError("no such file", file=os.fspath(path))
+    store = GoldStore(path, pairs)
+    return [store[k] for k in range(len(pairs))]
+
+
+def hosts_of(host: str) -> frozenset[str] | None:
+    """Give the names to answer to when listening on an address; None, any, where others are let in."""
+    return LOOPBACK | {host.lower()} if is_loopback(host) else None
+
+
+def editing_hosts(host: str, names: Sequence[str]) -> frozenset[str]:
+    """Give the names to answer to while files can be changed: never just any.
+
+    Where other machines are let in, they come by this machine's number, its own name, or one that was given.
+    """
+    own = LOOPBACK | {host.lower(), *(name.lower() for name in names)}
+    return own if is_loopback(host) else own | {ADDRESSES, socket.gethostname().lower()}
+
+
+def _serve(
+    app: ASGIApp, listener: socket.socket, host: str, limits: Limits, ready: Callable[[str], None]
+) -> None:
+    name = f"[{host}]" if ":" in host else host
+    address = f"http://{name}:{listener.getsockname()[1]}/"
+    server = Server(app, listener, grace=limits.timeout + PATIENCE)
+    server.run_until_stopped(lambda: ready(address))

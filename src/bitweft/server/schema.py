@@ -16,11 +16,13 @@ Tokenization = Literal["space", "unicode", "char"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
-class _Asked(BaseModel):
+class Asked(BaseModel):
+    """Check what a request holds: no more than is described, and of the right types."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class PairText(_Asked):
+class PairText(Asked):
     """A sentence and its translation."""
 
     source: str = Field(description="the source sentence")
@@ -32,7 +34,7 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class _Options(_Asked):
+class _Options(Asked):
     tokenize: Tokenization | None = Field(
         None,
         description="cut at spaces, by Unicode words, or into characters; else as the model's own text was",
@@ -178,16 +180,16 @@ def openapi(limits: Limits) -> dict[str, Any]:
     models = (OnePair, ManyPairs, PairAnswer, ManyAnswer, ModelAnswer, HealthAnswer, ProblemAnswer)
     sides: tuple[Literal["validation"], Literal["serialization"]] = ("validation", "serialization")
     _, schemas = models_json_schema(
-        [(model, sides[issubclass(model, BaseModel) and not issubclass(model, _Asked)]) for model in models],
+        [(model, sides[issubclass(model, BaseModel) and not issubclass(model, Asked)]) for model in models],
         ref_template="#/components/schemas/{model}",
     )
     definitions = schemas["$defs"]
     definitions["ManyPairs"]["properties"]["pairs"]["maxItems"] = limits.pairs
     align: dict[str, Any] = {
         "summary": "Align one pair, or many",
-        "requestBody": {"required": True, "content": _content("OnePair", "ManyPairs")},
-        "responses": {"200": {"description": "the links", "content": _content("PairAnswer", "ManyAnswer")}}
-        | {status: _problem(what) for status, what in _PROBLEMS.items()},
+        "requestBody": {"required": True, "content": content("OnePair", "ManyPairs")},
+        "responses": {"200": {"description": "the links", "content": content("PairAnswer", "ManyAnswer")}}
+        | {status: problem_response(what) for status, what in _PROBLEMS.items()},
     }
     return {
         "openapi": "3.1.0",
@@ -208,12 +210,14 @@ def _about(limits: Limits) -> str:
     )
 
 
-def _content(*names: str) -> dict[str, Any]:
+def content(*names: str) -> dict[str, Any]:
+    """Describe a JSON body of one of these types."""
     schemas = [{"$ref": f"#/components/schemas/{name}"} for name in names]
     return {"application/json": {"schema": schemas[0] if len(schemas) == 1 else {"oneOf": schemas}}}
 
 
-def _problem(what: str) -> dict[str, Any]:
+def problem_response(what: str) -> dict[str, Any]:
+    """Describe the answer to a request that is refused."""
     schema = {"$ref": "#/components/schemas/ProblemAnswer"}
     return {"description": what, "content": {"application/problem+json": {"schema": schema}}}
 
@@ -222,5 +226,5 @@ def _get(name: str, summary: str, answer: str) -> dict[str, Any]:
     return {
         "operationId": name,
         "summary": summary,
-        "responses": {"200": {"description": "the answer", "content": _content(answer)}},
+        "responses": {"200": {"description": "the answer", "content": content(answer)}},
     }

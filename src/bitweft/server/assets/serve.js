@@ -113,8 +113,8 @@ bitweft.Desk = class {
   paint({ keep = true } = {}) {
     if (!this.state.answer) return;
     const { matrix } = this.state;
-    this.stage.show(this.pair, bitweft.shown(this.pair, { threshold: 0, gold: false }), { matrix, keep });
-    bitweft.fillLegend(this.at("legend"), { scored: this.pair.scored, gold: false, matrix });
+    this.stage.show(this.pair, bitweft.shown(this.pair, { threshold: 0 }), { matrix, keep });
+    bitweft.fillLegend(this.at("legend"), { scored: this.pair.scored, matrix });
   }
 
   read(seed) {

@@ -31,10 +31,13 @@ bitweft.direction = (words) => {
 
 bitweft.percent = (p) => `${Math.round(100 * p)} %`;
 
-// What is shown of a pair: its links from the threshold up, and the gold links that are not among them.
-bitweft.shown = (pair, { threshold, gold }) => {
+// What is shown of a pair: its links from the threshold up, and the gold links that are not among them (the sure
+// ones, the possible ones, or both), or how they stand to another system's.
+bitweft.shown = (pair, { threshold, sure = false, possible = false, compare = false }) => {
   const links = pair.links.filter((link) => link.p >= threshold);
-  return gold ? links.concat(pair.unmade(links)) : links.map((link) => ({ ...link, kind: "link" }));
+  if (compare) return pair.compared(links);
+  if (!sure && !possible) return links.map((link) => ({ ...link, kind: "link" }));
+  return links.concat(pair.unmade(links).filter(({ kind }) => (kind === "missed" ? sure : possible)));
 };
 
 // The marks at each word of either side.
@@ -50,10 +53,10 @@ bitweft.byWord = (pair, marks) => {
 // What the marks at a word of this side link it with, for a name that can be read out.
 bitweft.partners = (pair, marks, side) => {
   const [other, there] = side === "source" ? ["target", "t"] : ["source", "s"];
-  const says = { wrong: ", wrong", missed: ", missed", open: ", possible but not linked" };
+  const says = { wrong: ", wrong", missed: ", missed", open: ", possible but not linked", "only-a": ", only A", "only-b": ", only B" };
   return marks.map((mark) => ({
     word: pair[other].words[mark[there]],
-    note: (mark.p !== undefined && pair.scored ? ` ${bitweft.percent(mark.p)}` : "") + (says[mark.kind] || ""),
+    note: (mark.p !== undefined && pair.scored ? ` ${bitweft.percent(mark.p)}` : "") + (mark.note ?? says[mark.kind] ?? ""),
   }));
 };
 

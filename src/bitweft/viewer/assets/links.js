@@ -1,5 +1,6 @@
 // The link view: two rows of words and a thread for every link; bands of rows where the sentences are
-// long, two columns where the screen is narrow.
+// long, two columns where the screen is narrow. A link from one band to another would run through the words
+// between: it has a stub at each end, and is drawn whole while it is lit.
 "use strict";
 globalThis.bitweft = globalThis.bitweft || {};
 
@@ -87,6 +88,7 @@ bitweft.thread = (a, b, mark, upright) => {
   const place = { "data-s": mark.s, "data-t": mark.t };
   const line = bitweft.draw("path", { class: `thread ${mark.kind}${far}`, d: path, ...place });
   line.style.setProperty("--p", mark.p ?? 1);
+  if (far) return [line, ...bitweft.stubs(a, b, mark, place)];
   const drawn = [bitweft.draw("path", { class: "grip", d: path, ...place }), line];
   if (mark.kind === "wrong") {
     drawn.push(bitweft.draw("path", { class: "sign wrong", d: `M${cx - 5} ${cy - 5}l10 10m0 -10l-10 10`, ...place }));
@@ -95,3 +97,14 @@ bitweft.thread = (a, b, mark, upright) => {
   }
   return drawn;
 };
+
+bitweft.STUB = 14;
+
+bitweft.stubs = (a, b, mark, place) =>
+  [[a.x, a.bottom, 1, Math.sign(b.x - a.x)], [b.x, b.top, -1, Math.sign(a.x - b.x)]].flatMap(([x, y, down, aside]) => {
+    const path = `M${x} ${y}q0 ${0.7 * down * bitweft.STUB} ${5 * aside} ${down * bitweft.STUB}`;
+    const stub = bitweft.draw("path", { class: `stub ${mark.kind}`, d: path, ...place });
+    stub.style.setProperty("--p", mark.p ?? 1);
+    const knot = bitweft.draw("circle", { class: `knot ${mark.kind}`, cx: x + 5 * aside, cy: y + down * bitweft.STUB, r: 2.6, ...place });
+    return [bitweft.draw("path", { class: "grip", d: path, ...place }), stub, knot];
+  });

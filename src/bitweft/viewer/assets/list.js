@@ -52,6 +52,12 @@ bitweft.VirtualList = class {
     return this.#items[Math.max(0, Math.min(this.#items.length - 1, at + step))];
   }
 
+  // The next item after the chosen one, around the end, that passes a test; undefined if none does.
+  following(test) {
+    const at = this.#items.indexOf(this.#chosen);
+    return [...this.#items.slice(at + 1), ...this.#items.slice(0, Math.max(at, 0))].find(test);
+  }
+
   refresh() {
     const first = Math.max(0, Math.floor(this.root.scrollTop / this.height) - 4);
     const last = Math.min(this.#items.length, Math.ceil((this.root.scrollTop + this.root.clientHeight) / this.height) + 4);

@@ -3,9 +3,10 @@
 globalThis.bitweft = globalThis.bitweft || {};
 
 // One pair as the drawing code takes it, of {text, words} twice, [s, t, probability, if known] for each link, and
-// gold links {sure, possible}, if known. Its links are {s, t, p, kind}, kind being link (no gold known), sure,
-// possible or wrong; those it has not made are {s, t, kind}, kind being missed (sure) or open (possible only).
-bitweft.makePair = (source, target, links, gold = null) => {
+// gold links {sure, possible} and another system's links, if known. Its links are {s, t, p, kind}, kind being link
+// (no gold known), sure, possible or wrong; those it has not made are {s, t, kind}, kind being missed (sure) or open
+// (possible only). Against the other system, kinds are both, only-a and only-b.
+bitweft.makePair = (source, target, links, gold = null, other = null) => {
   const key = (s, t) => `${s}-${t}`;
   const sure = new Set(gold ? gold.sure.map(([s, t]) => key(s, t)) : []);
   const possible = new Set(gold ? gold.possible.map(([s, t]) => key(s, t)) : []);
@@ -22,8 +23,16 @@ bitweft.makePair = (source, target, links, gold = null) => {
         .concat(gold.possible.map(([s, t]) => ({ s, t, kind: "open" })))
         .filter(({ s, t }) => !made.has(key(s, t)));
     },
+    compared(shown) {
+      const made = new Set(shown.map(({ s, t }) => key(s, t)));
+      const theirs = new Set(other.map(([s, t]) => key(s, t)));
+      return shown.map((link) => ({ ...link, kind: theirs.has(key(link.s, link.t)) ? "both" : "only-a" }))
+        .concat(other.filter(([s, t]) => !made.has(key(s, t))).map(([s, t]) => ({ s, t, kind: "only-b" })));
+    },
   };
 };
+
+bitweft.NOTHING = new Set();
 
 // P, R and AER of counts; P and R are null where there is nothing to divide by.
 bitweft.rates = ({ made, sure, possible, gold }) => ({
@@ -39,6 +48,7 @@ bitweft.Corpus = class {
     this.size = pairs.length;
     this.scored = pairs.some((row) => row[3]);
     this.graded = pairs.some((row) => Number.isFinite(row[4]));
+    this.normal = [];
     this.#lay();
   }
 
@@ -70,6 +80,7 @@ bitweft.Corpus = class {
       }
       this.start[k + 1] = at;
     });
+    this.least = this.p.reduce((least, p) => Math.min(least, p), 1);
     this.seen = new Uint32Array(this.lengths.reduce((most, length) => Math.max(most, length), 0));
     this.stamp = 0;
   }
@@ -91,28 +102,51 @@ bitweft.Corpus = class {
   }
 
   pair(k) {
-    const [source, target, , , , sure, possible] = this.rows[k];
+    const [source, target, , , , sure, possible, other] = this.rows[k];
     const scored = Boolean(this.rows[k][3]);
     const links = [];
     for (let i = this.start[k]; i < this.start[k + 1]; i++) links.push([this.s[i], this.t[i], scored ? this.p[i] : undefined]);
     const couples = (flat) => Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]);
     const gold = this.about.gold ? { sure: couples(sure), possible: couples(possible) } : null;
-    return bitweft.makePair(bitweft.Corpus.sentence(source), bitweft.Corpus.sentence(target), links, gold);
+    const sentences = [source, target].map(bitweft.Corpus.sentence);
+    return bitweft.makePair(...sentences, links, gold, this.about.compare ? couples(other) : null);
+  }
+
+  // The positions that the word at `at` of a side (0 or 1) of pair k is linked with.
+  partners(k, side, at, threshold) {
+    const [here, there] = side ? [this.t, this.s] : [this.s, this.t];
+    const found = [];
+    for (let i = this.start[k]; i < this.start[k + 1]; i++) {
+      if (here[i] === at && this.p[i] >= threshold) found.push(there[i]);
+    }
+    return found;
   }
 
   // What pair k comes to if only links of at least this probability are made.
   counts(k, threshold) {
-    const counts = { made: 0, sure: 0, possible: 0, wrong: 0, gold: this.goldSize[k], mass: 0, loose: [0, 0] };
+    const counts = { made: 0, sure: 0, possible: 0, wrong: 0, gold: this.goldSize[k], mass: 0, loose: [0, 0], both: 0, other: 0 };
+    const theirs = this.#theirs(k);
+    counts.other = theirs.size;
     for (let i = this.start[k]; i < this.start[k + 1]; i++) {
       if (this.p[i] < threshold) continue;
       counts.made++;
       counts.mass += this.p[i];
+      if (theirs.has(this.s[i] * this.lengths[2 * k + 1] + this.t[i])) counts.both++;
       if (this.kind[i] === 1) counts.sure++;
       if (this.kind[i] === 3) counts.wrong++;
       else counts.possible++;
     }
     counts.loose = [this.#loose(k, this.s, threshold, 0), this.#loose(k, this.t, threshold, 1)];
     return counts;
+  }
+
+  // The other system's links of pair k, each as one number.
+  #theirs(k) {
+    if (!this.about.compare) return bitweft.NOTHING;
+    const [flat, width] = [this.rows[k][7], this.lengths[2 * k + 1]];
+    const found = new Set();
+    for (let i = 0; i < flat.length; i += 2) found.add(flat[i] * width + flat[i + 1]);
+    return found;
   }
 
   #loose(k, positions, threshold, side) {
@@ -130,7 +164,8 @@ bitweft.Corpus = class {
   measure(threshold) {
     if (this.measured === threshold) return;
     this.measured = threshold;
-    const totals = { made: 0, sure: 0, possible: 0, gold: 0 };
+    const totals = { made: 0, sure: 0, possible: 0, gold: 0, both: 0, other: 0 };
+    this.apart = new Uint32Array(this.size);
     this.score = new Float64Array(this.size);
     this.loose = new Uint32Array(this.size);
     this.wrong = new Uint32Array(this.size);
@@ -145,8 +180,19 @@ bitweft.Corpus = class {
       this.wrong[k] = counts.wrong;
       this.missed[k] = counts.gold - counts.sure;
       this.aer[k] = bitweft.rates(counts).aer;
+      this.apart[k] = counts.made + counts.other - 2 * counts.both;
     }
     this.totals = totals;
+  }
+
+  // Whether there are at most as many gold links that are only possible as sure ones: more of them are a thicket.
+  sparse() {
+    let [sure, possible] = [0, 0];
+    for (const row of this.rows) {
+      sure += row[5]?.length ?? 0;
+      possible += row[6]?.length ?? 0;
+    }
+    return possible <= sure;
   }
 
   // The lowest and the highest score: means of probabilities lie between 0 and 1.
@@ -163,35 +209,38 @@ bitweft.Corpus = class {
   }
 
   // The pairs that a question leaves, in the order it asks for.
-  select({ query, score, unaligned, against, order }) {
-    const sought = query.normalize("NFC").toLowerCase();
-    const holds = {
+  select({ query, score, unaligned, against, order, also = () => true, ranks: more = {} }) {
+    const holding = {
       any: () => true,
       differs: (k) => this.wrong[k] + this.missed[k] > 0,
       missed: (k) => this.missed[k] > 0,
       wrong: (k) => this.wrong[k] > 0,
       agrees: (k) => this.wrong[k] + this.missed[k] === 0,
-    }[against];
+      apart: (k) => this.apart[k] > 0,
+      alike: (k) => this.apart[k] === 0,
+    };
+    const holds = against.map((name) => holding[name]);
     const found = [];
     for (let k = 0; k < this.size; k++) {
-      if (this.loose[k] < unaligned || !holds(k) || this.score[k] > score) continue;
-      if (sought && !this.#says(k, sought)) continue;
+      if (this.loose[k] < unaligned || !holds.every((each) => each(k)) || !also(k) || this.score[k] > score) continue;
+      if (!query.empty && !query.fits(this.#normal(k))) continue;
       found.push(k);
     }
     const ranks = {
+      ...more,
       low: (k) => this.score[k],
       high: (k) => -this.score[k],
       unaligned: (k) => -this.loose[k],
       aer: (k) => -this.aer[k],
+      apart: (k) => -this.apart[k],
       length: (k) => -this.lengths[2 * k] - this.lengths[2 * k + 1],
     };
     const rank = ranks[order];
     return rank ? found.sort((a, b) => rank(a) - rank(b) || a - b) : found;
   }
 
-  // Texts are folded when they are first searched, and kept for the next letter that is typed.
-  #says(k, sought) {
-    this.folded ??= this.rows.map((_, at) => this.texts(at).join("\n").normalize("NFC").toLowerCase());
-    return this.folded[k].includes(sought);
+  // Texts are brought to one normal form when they are first searched, and kept for the next letter that is typed.
+  #normal(k) {
+    return (this.normal[k] ??= this.texts(k).map((text) => text.normalize("NFC")));
   }
 };

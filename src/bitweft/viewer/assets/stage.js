@@ -7,10 +7,10 @@ bitweft.Stage = class {
   #held = null;
   #width = 0;
 
-  // `lit` is called with what is lit: {side, at}, {mark: {s, t}} or null.
-  constructor(root, { lit = () => {} } = {}) {
-    this.root = root;
-    this.lit = lit;
+  // `lit` is called with what is lit, `held` with what a click holds: {side, at}, {mark: {s, t}} or null;
+  // `drawn` whenever the pair was drawn.
+  constructor(root, { lit = () => {}, held = () => {}, drawn = () => {} } = {}) {
+    Object.assign(this, { root, lit, held, drawn });
     this.pair = null;
     root.addEventListener("pointerover", (event) => {
       if (event.pointerType === "mouse") this.light(this.#seed(event.target) ?? this.#held);
@@ -23,10 +23,11 @@ bitweft.Stage = class {
     new ResizeObserver(() => Math.abs(root.clientWidth - this.#width) >= 1 && this.#draw()).observe(root);
   }
 
-  // Draw a pair; `marks` is what bitweft.shown gives. The same pair again keeps the word that is held.
-  show(pair, marks, { matrix = false, keep = false } = {}) {
-    Object.assign(this, { pair, marks, matrix });
-    if (!keep) this.#held = null;
+  // Draw a pair; `marks` is what bitweft.shown gives, `hits` the words of either side that were searched for.
+  // The same pair again keeps the word that is held.
+  show(pair, marks, { matrix = false, fit = false, keep = false, hits = null } = {}) {
+    Object.assign(this, { pair, marks, matrix, fit, hits });
+    if (!keep) this.#hold(null);
     this.#draw();
   }
 
@@ -37,8 +38,14 @@ bitweft.Stage = class {
   }
 
   release() {
-    this.#held = null;
+    this.#hold(null);
     this.light(null);
+  }
+
+  #hold(seed) {
+    const other = JSON.stringify(seed) !== JSON.stringify(this.#held);
+    this.#held = seed;
+    if (other) this.held(seed);
   }
 
   light(seed) {
@@ -54,8 +61,18 @@ bitweft.Stage = class {
   #draw() {
     this.#width = this.root.clientWidth;
     if (!this.pair) return;
-    (this.matrix ? bitweft.drawMatrix : bitweft.drawLinks)(this.root, this.pair, this.marks);
+    if (!this.pair.source.words.length && !this.pair.target.words.length) return this.say(bitweft.hint(this.pair));
+    (this.matrix ? bitweft.drawMatrix : bitweft.drawLinks)(this.root, this.pair, this.marks, { fit: this.fit });
+    for (const word of this.hits ? this.root.querySelectorAll(".word") : []) {
+      word.classList.toggle("hit", this.hits[word.dataset.side].has(Number(word.dataset.at)));
+    }
+    this.drawn();
     this.light(this.#held);
+  }
+
+  // The word or link that is held.
+  get holds() {
+    return this.#held;
   }
 
   #seed(target) {
@@ -66,7 +83,7 @@ bitweft.Stage = class {
   #click(event) {
     const now = this.#seed(event.target);
     const same = JSON.stringify(now) === JSON.stringify(this.#held);
-    this.#held = same ? null : now;
+    this.#hold(same ? null : now);
     this.light(this.#held);
   }
 
@@ -85,7 +102,8 @@ bitweft.Stage = class {
     const at = Number(word.dataset.at);
     const step = this.#step(event.key, side);
     const [here, there, other] = side === "source" ? ["s", "t", "target"] : ["t", "s", "source"];
-    const partner = this.marks.find((mark) => mark[here] === at)?.[there];
+    const sizes = [this.pair[side].words.length, this.pair[other].words.length];
+    const partner = this.marks.find((mark) => mark[here] === at)?.[there] ?? Math.floor(((at + 0.5) / sizes[0]) * sizes[1]);
     this.#move(word, step ? side : other, step ? at + step : partner);
   }
 

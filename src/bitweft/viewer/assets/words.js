@@ -1,4 +1,4 @@
-// The words around the picture: numbers, legend, the line that says what is lit, marked search results.
+// The words around the picture: numbers, legend, the line that says what is lit.
 "use strict";
 globalThis.bitweft = globalThis.bitweft || {};
 
@@ -27,10 +27,12 @@ bitweft.sample = (marks, matrix) => {
   return picture;
 };
 
-bitweft.fillLegend = (list, { scored, gold, matrix }) => {
+bitweft.compared = ([a, b]) => [["both", "both"], ["only-a", `only A: ${a}`], ["only-b", `only B: ${b}`]];
+
+bitweft.fillLegend = (list, { scored, kinds = [], matrix }) => {
   const entry = (picture, text) => bitweft.make("li", {}, picture, bitweft.make("span", {}, text));
-  const marks = (kind) => [{ kind, p: ["missed", "open"].includes(kind) ? undefined : 1 }];
-  const entries = gold ? bitweft.LEGEND.map(([kind, text]) => entry(bitweft.sample(marks(kind), matrix), text)) : [];
+  const marks = (kind) => [{ kind, p: ["missed", "open", "only-b"].includes(kind) ? undefined : 1 }];
+  const entries = kinds.map(([kind, text]) => entry(bitweft.sample(marks(kind), matrix), text));
   if (scored) {
     const ramp = [0, 0.33, 0.66, 1].map((p) => ({ kind: "link", p }));
     entries.push(entry(bitweft.sample(ramp, matrix), "less to more probable"));
@@ -39,10 +41,10 @@ bitweft.fillLegend = (list, { scored, gold, matrix }) => {
   list.replaceChildren(...entries);
 };
 
-bitweft.fillReadout = (line, pair, marks, seed) => {
+bitweft.fillReadout = (line, pair, marks, seed, hint = bitweft.hint(pair)) => {
   const bold = (word) => bitweft.make("b", { dir: "auto" }, word);
   line.classList.toggle("hint", !seed);
-  if (!seed) return line.replaceChildren("Point at a word, or tap it, to see its partners.");
+  if (!seed) return line.replaceChildren(hint);
   if (seed.mark) {
     const mark = marks.find(({ s, t }) => s === seed.mark.s && t === seed.mark.t);
     if (!mark) return line.replaceChildren();
@@ -54,14 +56,12 @@ bitweft.fillReadout = (line, pair, marks, seed) => {
   return line.replaceChildren(bold(pair[seed.side].words[seed.at]), ...(named.length ? named : [" has no link"]));
 };
 
-// A text with what was searched for marked in it, and near its beginning.
-bitweft.marked = (text, query) => {
-  const lower = text.toLowerCase();
-  const at = query && lower.length === text.length ? lower.indexOf(query) : -1;
-  if (at < 0) return [text.slice(0, 300)];
-  const end = at + query.length;
-  const before = at > 24 ? `…${text.slice(at - 12, at)}` : text.slice(0, at);
-  return [before, bitweft.make("mark", {}, text.slice(at, end)), text.slice(end, end + 300)];
+// What to do with a pair, or why nothing can be done.
+bitweft.hint = (pair) => {
+  const bare = ["source", "target"].filter((side) => !pair[side].words.length);
+  if (bare.length === 2) return "Both sentences of this pair are empty.";
+  if (bare.length) return `The ${bare[0]} sentence is empty: there is nothing to link.`;
+  return "Point at a word, or tap it, to see its partners.";
 };
 
 // Light becomes dark and dark light, whatever the system prefers.

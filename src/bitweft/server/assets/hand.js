@@ -1,0 +1,219 @@
+// The hand: what clicks, drags, taps and keys do to the links of the pair that is drawn.
+"use strict";
+globalThis.bitweft = globalThis.bitweft || {};
+
+bitweft.FAR = 6; // pixels a pointer moves before it drags
+
+// A link's next kind: no link, sure, possible, no link; or straight to possible and back.
+bitweft.nextKind = (kind, possible) =>
+  possible ? (kind === "possible" ? "none" : "possible") : { none: "sure", sure: "possible", possible: "none" }[kind];
+
+// `kindAt(s, t)` tells a link's kind, `set(changes)` makes changes [[s, t, kind], …].
+bitweft.Hand = class {
+  #drag = null;
+  #skip = false; // the click that ends a drag is no click
+  cursor = { s: 0, t: 0 };
+  #corner = null; // where a block of cells begins
+
+  constructor(stage, { kindAt, set }) {
+    Object.assign(this, { stage, kindAt, set });
+    const root = stage.root;
+    root.classList.add("editing");
+    root.addEventListener("click", (event) => this.#click(event), { capture: true });
+    root.addEventListener("keydown", (event) => this.#key(event), { capture: true });
+    root.addEventListener("pointerdown", (event) => this.#down(event));
+    addEventListener("pointermove", (event) => this.#move(event));
+    addEventListener("pointerup", (event) => this.#up(event));
+    addEventListener("pointercancel", () => this.#end());
+  }
+
+  // A pair was drawn: lay the board over the cells of a matrix, and the cursor on it.
+  dress() {
+    const body = this.stage.root.querySelector(".sheet.body");
+    this.dressWords();
+    if (!body) return;
+    const [n, m] = this.#sizes();
+    const cell = Number(body.dataset.cell);
+    this.cursor = { s: Math.min(this.cursor.s, n - 1), t: Math.min(this.cursor.t, m - 1) };
+    body.append(bitweft.draw("rect", { class: "board", x: 0, y: 0, width: m * cell, height: n * cell }),
+      bitweft.draw("rect", { class: "cursor", tabindex: 0, role: "button" }));
+    this.#place();
+  }
+
+  // The word that the next click links from.
+  dressWords() {
+    const held = this.stage.holds;
+    for (const word of this.stage.root.querySelectorAll(".word")) {
+      word.classList.toggle("anchor", held?.side === word.dataset.side && held.at === Number(word.dataset.at));
+    }
+  }
+
+  focus() {
+    (this.stage.root.querySelector(".cursor") ?? this.stage.root.querySelector(".word[tabindex='0']"))?.focus({ preventScroll: false });
+  }
+
+  #sizes() {
+    return [this.stage.pair.source.words.length, this.stage.pair.target.words.length];
+  }
+
+  #seat(event) {
+    const body = this.stage.root.querySelector(".sheet.body");
+    if (!body || !event.target.closest?.(".board")) return null;
+    const box = body.getBoundingClientRect();
+    const cell = Number(body.dataset.cell);
+    const [n, m] = this.#sizes();
+    const within = (at, size) => Math.max(0, Math.min(size - 1, Math.floor(at / cell)));
+    return { s: within(event.clientY - box.top, n), t: within(event.clientX - box.left, m) };
+  }
+
+  #turn(s, t, possible) {
+    this.set([[s, t, bitweft.nextKind(this.kindAt(s, t), possible)]]);
+  }
+
+  // A word while one of the other side is held: their link. A thread or a cell: its link.
+  #click(event) {
+    if (this.#skip) {
+      this.#skip = false;
+      event.stopPropagation();
+      return;
+    }
+    const seat = this.#seat(event);
+    const link = event.target.closest?.("[data-s]")?.dataset;
+    const word = event.target.closest?.(".word")?.dataset;
+    const held = this.stage.holds;
+    if (seat) {
+      this.cursor = seat;
+      this.#turn(seat.s, seat.t, event.shiftKey);
+    } else if (link) this.#turn(Number(link.s), Number(link.t), event.shiftKey);
+    else if (word && held?.side && held.side !== word.side) this.#join(held, word, event.shiftKey);
+    else return;
+    event.stopPropagation();
+  }
+
+  #join(one, other, possible) {
+    const [s, t] = one.side === "source" ? [one.at, other.at] : [other.at, one.at];
+    this.#turn(Number(s), Number(t), possible);
+  }
+
+  #down(event) {
+    if (event.button !== 0 || event.pointerType === "touch") return; // a finger scrolls, and taps
+    this.#skip = false;
+    const word = event.target.closest?.(".word");
+    const seat = this.#seat(event);
+    if (!word && !seat) return;
+    this.#drag = { x: event.clientX, y: event.clientY, seat, word: word?.dataset, far: false, possible: event.shiftKey };
+    if (word) event.target.releasePointerCapture?.(event.pointerId);
+  }
+
+  #move(event) {
+    const drag = this.#drag;
+    if (!drag) return;
+    if (!drag.far && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < bitweft.FAR) return;
+    if (drag.seat) {
+      const seat = this.#seat(event) ?? drag.end ?? drag.seat;
+      drag.far = seat.s !== drag.seat.s || seat.t !== drag.seat.t || drag.far;
+      drag.end = seat;
+      this.#corner = drag.seat;
+      this.cursor = seat;
+      this.#place();
+      return;
+    }
+    drag.far = true;
+    this.#rubber(event);
+  }
+
+  #rubber(event) {
+    const svg = this.stage.root.querySelector("svg.threads");
+    if (!svg) return;
+    const box = svg.getBoundingClientRect();
+    const { x, y } = this.#drag;
+    const line = { x1: x - box.left, y1: y - box.top, x2: event.clientX - box.left, y2: event.clientY - box.top };
+    const drawn = svg.querySelector(".rubber") ?? svg.appendChild(bitweft.draw("line", { class: "rubber" }));
+    bitweft.set(drawn, line);
+  }
+
+  #up(event) {
+    const drag = this.#drag;
+    this.#end();
+    if (!drag?.far) return;
+    this.#skip = true;
+    setTimeout(() => (this.#skip = false)); // a drag that ends elsewhere has no click
+    if (drag.seat) this.#fill(drag.seat, drag.end, drag.possible);
+    else {
+      const word = document.elementFromPoint(event.clientX, event.clientY)?.closest?.(".word")?.dataset;
+      if (word && word.side !== drag.word.side) this.#join(drag.word, word, drag.possible);
+    }
+  }
+
+  #end() {
+    this.#drag = null;
+    this.#corner = null;
+    this.stage.root.querySelector(".rubber")?.remove();
+    if (this.stage.pair) this.#place();
+  }
+
+  // A block: all of it linked, or none of it if all of it was.
+  #fill(from, to, possible) {
+    const kind = possible ? "possible" : "sure";
+    const cells = [];
+    for (let s = Math.min(from.s, to.s); s <= Math.max(from.s, to.s); s++) {
+      for (let t = Math.min(from.t, to.t); t <= Math.max(from.t, to.t); t++) cells.push([s, t]);
+    }
+    const full = cells.every(([s, t]) => this.kindAt(s, t) === kind);
+    this.set(cells.map(([s, t]) => [s, t, full ? "none" : kind]));
+  }
+
+  #place() {
+    const body = this.stage.root.querySelector(".sheet.body");
+    const mark = body?.querySelector(".cursor");
+    if (!mark) return;
+    const cell = Number(body.dataset.cell);
+    const { s, t } = this.cursor;
+    bitweft.set(mark, { x: t * cell, y: s * cell, width: cell, height: cell, "aria-label": this.#spoken() });
+    body.querySelector(".block")?.remove();
+    const from = this.#corner;
+    if (!from) return;
+    const [top, left] = [Math.min(from.s, s), Math.min(from.t, t)];
+    const size = { width: (Math.abs(from.t - t) + 1) * cell, height: (Math.abs(from.s - s) + 1) * cell };
+    body.insertBefore(bitweft.draw("rect", { class: "block", x: left * cell, y: top * cell, ...size }), mark);
+  }
+
+  #spoken() {
+    const { source, target } = this.stage.pair;
+    const kind = this.kindAt(this.cursor.s, this.cursor.t);
+    return `${source.words[this.cursor.s]} – ${target.words[this.cursor.t]}: ${kind === "none" ? "no link" : kind}`;
+  }
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest(".cursor")) this.#cursorKey(event);
+    else if (event.key === "Enter" && event.shiftKey && event.target.closest(".word")) {
+      const [held, word] = [this.stage.holds, event.target.closest(".word").dataset];
+      if (held?.side && held.side !== word.side) this.#join(held, word, true);
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  }
+
+  #cursorKey(event) {
+    const [n, m] = this.#sizes();
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (step) {
+      if (!event.shiftKey) this.#corner = null;
+      else this.#corner ??= { ...this.cursor };
+      this.cursor = {
+        s: Math.max(0, Math.min(n - 1, this.cursor.s + step[0])), t: Math.max(0, Math.min(m - 1, this.cursor.t + step[1])),
+      };
+      this.#place();
+      this.stage.light({ mark: this.cursor });
+      this.stage.root.querySelector(".cursor").scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else if (event.key === "Enter" || event.key === " ") {
+      const corner = this.#corner;
+      this.#corner = null;
+      if (corner) this.#fill(corner, this.cursor, event.shiftKey);
+      else this.#turn(this.cursor.s, this.cursor.t, event.shiftKey);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+};
