@@ -30,7 +30,7 @@ class Service:
     def __init__(self, aligner: Aligner, directory: str | Path, limits: Limits | None = None) -> None:
         self.aligner = aligner
         self.limits = limits or Limits()
-        self.about = json.dumps(_describe(aligner, Path(directory), self.limits), ensure_ascii=False).encode()
+        self.about = json.dumps(_describe(aligner, Path(directory), self.limits)).encode()
 
     def answer(self, body: bytes) -> bytes:
         """Align what a request's body holds; raise a Problem if it cannot be done."""
