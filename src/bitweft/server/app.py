@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 import anyio
-from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -15,12 +15,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bitweft.server import problems
+from bitweft.server.lanes import Lanes
 from bitweft.server.page import icon, page, page_policy
 from bitweft.server.problems import Problem
 from bitweft.server.schema import openapi
 from bitweft.server.service import Service
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+HEAD = 16 << 10  # bytes of a request's line and headers
 PATIENCE = 16  # times the biggest body is read, and dropped: who is cut off while sending sees no answer
 HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
@@ -58,25 +60,13 @@ def application(service: Service, *, threads: int, hosts: frozenset[str] | None 
 class _Endpoints:
     def __init__(self, service: Service, threads: int) -> None:
         self.service = service
-        self.threads = CapacityLimiter(threads)
-        self.waiting = 0
+        self.lanes = Lanes(service, threads)
 
     async def align(self, request: Request) -> Response:
         """Align in a thread, so that the loop goes on answering."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Problem(415, "send JSON, with `Content-Type: application/json`")
-        body = await self._body(request)
-        if self.waiting >= self.service.limits.waiting:
-            raise Problem(503, "too many requests are waiting; try again in a moment")
-        self.waiting += 1
-        try:
-            # A thread that has begun is not left behind: it looks at the clock itself.
-            with anyio.fail_after(self.service.limits.timeout):
-                return _json(await to_thread.run_sync(self.service.answer, body, limiter=self.threads))
-        except TimeoutError:
-            raise Problem(503, "the server is too busy; try again in a moment") from None
-        finally:
-            self.waiting -= 1
+        return _json(await self.lanes.answer(request, await self._body(request)))
 
     async def _body(self, request: Request) -> bytes:
         limits = self.service.limits
@@ -115,7 +105,9 @@ class _Guard:
             await send(message)
 
         app = self.app
-        if self.hosts is not None and _host(scope) not in self.hosts:
+        if sum(len(name) + len(value) for name, value in scope.get("headers", ())) > HEAD:
+            app = _problem(Problem(431, f"the headers of a request may have {HEAD:,} bytes"))
+        elif self.hosts is not None and _host(scope) not in self.hosts:
             app = _problem(Problem(421, "this server answers only to the names of this machine itself"))
         await app(scope, receive, send_guarded)
 
@@ -124,8 +116,8 @@ def _host(scope: Scope) -> str:
     """Find the name a request was sent to, without its port."""
     headers: dict[bytes, bytes] = dict(scope["headers"])
     given = headers.get(b"host", b"").decode("latin-1").strip().lower()
-    end = given.find("]") + 1 if given.startswith("[") else given.find(":")
-    return given[:end] if end > 0 else given
+    found = re.fullmatch(r"(\[[^\]]*\]|[^:]*)(:[0-9]*)?", given)
+    return found[1] if found else given
 
 
 def _fixed(answer: Response) -> ASGIApp:

@@ -18,12 +18,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from bitweft.aligner import Aligner
 from bitweft.errors import InputError, UsageError
 from bitweft.server import problems
-from bitweft.server.app import LOOPBACK, application
+from bitweft.server.app import HEAD, LOOPBACK, application
 from bitweft.server.limits import Limits
 from bitweft.server.problems import Problem
 from bitweft.server.service import Service
 
-HEAD = 16 << 10  # bytes of a request's line and headers
 PATIENCE = 15  # seconds for the head of a request to arrive, and for a next one on the same connection
 CONNECTIONS = 512
 
@@ -85,6 +84,11 @@ class _Connection(H11Protocol):
         super().connection_lost(exc)
         if self._timer is not None:
             self._timer.cancel()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        if self.cycle is not None and self.cycle.more_body:  # a request half sent is not waited for
+            self.transport.close()
 
     def _wait(self) -> None:
         if self._timer is not None:

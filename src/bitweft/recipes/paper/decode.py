@@ -118,7 +118,7 @@ def negative_scores(
 
 
 def _batches(rows: Rows, source: Rows, target: Rows) -> Iterator[Rows]:
-    """Part pairs into batches of like lengths on both sides: PADDED cells at most, a fourth of them filled."""
+    """Part pairs into batches of like lengths on both sides: PADDED cells at most, a fourth filled."""
     buckets = [np.ceil(np.log2(lengths[rows])) for lengths in (source, target)]
     rows = rows[np.lexsort((source[rows], target[rows], *buckets))]
     sizes = zip(source[rows].tolist(), target[rows].tolist(), strict=True)
