@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shutil
 import sys
@@ -60,9 +61,12 @@ def run(args: argparse.Namespace) -> None:
     text = bitext_of(args)
     with open_output(args.output, force=args.force) as stream:
         write = _write_drawings if args.svg or args.text else _write_page
-        count = write(args, text, stream)
+        drawn = stream if args.line is None or args.text else io.StringIO()  # one pair, or none at all
+        count = write(args, text, drawn)
         if args.line is not None and not count:
             raise InputError("the text ends before this line", file=text.names[0], line=args.line)
+        if isinstance(drawn, io.StringIO) and drawn is not stream:
+            stream.write(drawn.getvalue())
     report_oddities(text)
     if args.output not in (None, "-"):
         sys.stderr.write(f"bitweft: {args.output}: {count:,} sentence pair{'s' * (count != 1)}\n")
