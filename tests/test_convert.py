@@ -112,7 +112,7 @@ def test_onto_pieces_and_back(run: Run) -> None:
     assert out == "0-0 1-1\n\n1?1 2-0\n"
     code, _, err = run("gold", "--to", "possible", *words, "--onto", "fr", "fr.bpe")
     assert code == 1
-    assert "pair 1: not the same text: 'the house' and 'la maison'" in err
+    assert "fr:1: not the same text: 'the house' and 'la maison'" in err
     assert run("gold", "--onto", *pieces)[0] == 2
 
 
@@ -146,7 +146,7 @@ def test_carried_links_keep_their_best_probability() -> None:
 
 def test_faulty_calls() -> None:
     pair = SentencePair(tokenize("a"), tokenize("b"))
-    with pytest.raises(UsageError, match="keep or drop"):
+    with pytest.raises(UsageError, match="possible must be keep or drop"):
         list(convert([], possible="maybe"))
     with pytest.raises(UsageError, match="--source, --target"):
         list(remap([Entry(Alignment())], [pair]))

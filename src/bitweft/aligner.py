@@ -207,9 +207,13 @@ class Aligner:
     def stream(
         self, pairs: Bitext | Iterable[PairLike], *, decoding: Decoding | None = None
     ) -> Iterator[tuple[SentencePair, Inference]]:
-        """Infer pair by pair as they come, in order, holding no more than the threads are busy with."""
+        """Infer pair by pair as they come, in order, holding no more than the threads are busy with.
+
+        None of a stream is held back while the next is waited for.
+        """
         decoding = decoding or Decoding()
-        chunks = _chunks(pairs if isinstance(pairs, Bitext) else map(self._pair, pairs))
+        idle = pairs.idle if isinstance(pairs, Bitext) else lambda: False
+        chunks = _chunks(pairs if isinstance(pairs, Bitext) else map(self._pair, pairs), idle)
         workers = self.recipe.workers
         fault: Exception | None = None
         with ThreadPoolExecutor(workers) as pool:
@@ -224,7 +228,7 @@ class Aligner:
                     if chunk is None:
                         break
                     waiting.append((chunk, pool.submit(self._infer, chunk, decoding)))
-                    if len(waiting) > 2 * workers:
+                    while len(waiting) > 2 * workers or (waiting and idle()):
                         own, future = waiting.popleft()
                         yield from zip(own, future.result(), strict=True)
                 while waiting:
@@ -344,8 +348,8 @@ class _Counted:
             yield pair
 
 
-def _chunks(pairs: Iterable[SentencePair]) -> Iterator[list[SentencePair]]:
-    """Part pairs into lists; what was read before a fault comes first."""
+def _chunks(pairs: Iterable[SentencePair], idle: Callable[[], bool]) -> Iterator[list[SentencePair]]:
+    """Part pairs into lists; what was read before a fault, or before a wait, comes first."""
     stream = iter(pairs)
     while True:
         chunk: list[SentencePair] = []
@@ -354,7 +358,7 @@ def _chunks(pairs: Iterable[SentencePair]) -> Iterator[list[SentencePair]]:
             for pair in islice(stream, CHUNK):
                 chunk.append(pair)
                 words += len(pair.source) + len(pair.target)
-                if words > WORDS:
+                if words > WORDS or idle():
                     break
         except Exception:
             if chunk:

@@ -237,7 +237,8 @@ def open_text(args: argparse.Namespace, aligner: Aligner | None) -> Bitext:
     """Open the text, cut as asked or as the model's training text was."""
     if args.tokenize is None:
         args.tokenize = "space" if aligner is None else aligner.about.tokenize
-    return bitext_of(args, strict=args.strict)
+    once = aligner is not None and args.shard is None  # otherwise, the text is walked more than once
+    return bitext_of(args, strict=args.strict, streaming=once)
 
 
 def learned(args: argparse.Namespace, text: Bitext | TaggedText, meter: Meter) -> Aligner | None:

@@ -53,7 +53,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def bitext_of(args: argparse.Namespace, *, strict: bool = True) -> Bitext:
+def bitext_of(args: argparse.Namespace, *, strict: bool = True, streaming: bool = False) -> Bitext:
     """Make the bitext that the arguments of `add_text` or `add_text_options` name."""
     return Bitext(
         args.source,
@@ -62,6 +62,7 @@ def bitext_of(args: argparse.Namespace, *, strict: bool = True) -> Bitext:
         format=args.format,
         languages=args.keys,
         strict=strict,
+        streaming=streaming,
     )
 
 

@@ -95,6 +95,9 @@ def write_links(
             stream.write(text + "\n")
         if scores is not None:
             scores.write(score_line(inference) + "\n")
+        if isinstance(pairs, Bitext) and pairs.idle():  # who sends line by line sees each answer
+            for each in filter(None, (stream, scores)):
+                each.flush()
         yield summary
     if isinstance(pairs, Bitext):
         summary.damaged = pairs.oddities.damaged

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment, Entry
-from bitweft.text.bitext import Sentence, SentencePair
+from bitweft.text.bitext import Bitext, Sentence, SentencePair
 
 
 def convert(
@@ -37,11 +37,11 @@ def remap(entries: Iterable[Entry], onto: Iterable[SentencePair]) -> Iterator[En
     White space, SentencePiece's `▁` and subword-nmt's `@@` do not count. A word in pieces gives its links to
     every piece; pieces of one word give it all of theirs, each with its best probability.
     """
+    name = onto.names[0] if isinstance(onto, Bitext) else "the other tokenization"
     for number, (entry, pair) in enumerate(zip_longest(entries, onto), 1):
         if entry is None or pair is None:
-            raise InputError(
-                "the links and the other tokenization differ in their number of lines", line=number
-            )
+            message = "the links and the other tokenization differ in their number of lines"
+            raise InputError(message, file=name, line=number)
         if entry.pair is None:
             raise UsageError(
                 "to carry links over, the text that they belong to is needed: --source, --target"
@@ -50,7 +50,7 @@ def remap(entries: Iterable[Entry], onto: Iterable[SentencePair]) -> Iterator[En
             source = positions(entry.pair.source, pair.source)
             target = positions(entry.pair.target, pair.target)
         except ValueError as error:
-            raise InputError(f"pair {number}: {error}", line=number) from error
+            raise InputError(str(error), file=name, line=number) from error
         yield _carried(entry, pair, source, target)
 
 

@@ -42,6 +42,8 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 def open_output(path: AnyPath | None, *, force: bool = False) -> Iterator[TextIO]:
     """Open `path` for writing UTF-8 text; the file appears, whole, when the block ends well.
 
+    Bytes of file names that are not UTF-8 are written as escapes, `\\udce9`, which JSON reads back.
+
     Arguments:
         path: `None` and `-` mean standard output. A device, a pipe, or an open descriptor (`/dev/stdout`,
             `/dev/fd/3`) is written straight.
@@ -55,7 +57,7 @@ def open_output(path: AnyPath | None, *, force: bool = False) -> Iterator[TextIO
         sys.stdout.flush()
         return
     with open_binary(path, force=force) as raw:
-        stream = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+        stream = io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", newline="\n")
         yield stream
         stream.detach()  # flushed; the file is closed by who opened it
 
@@ -246,7 +248,7 @@ def _exit(number: int, frame: FrameType | None) -> None:
 def _standard_output() -> TextIO:
     """Give standard output, in UTF-8 with plain line feeds whatever the system's habits."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
     return sys.stdout
 
 

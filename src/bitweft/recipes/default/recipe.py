@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from safetensors.numpy import save_file
 
-from bitweft.errors import ModelError, NothingToLearnError, UsageError
+from bitweft.errors import ModelError, UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.evaluate import evaluate
 from bitweft.links.known import WordPair
@@ -29,6 +29,7 @@ from bitweft.recipes.base import (
     Record,
     Running,
     Tuning,
+    check_learnable,
 )
 from bitweft.recipes.default.blas import one_blas_thread
 from bitweft.recipes.default.bounds import LARGEST, read_counts
@@ -186,7 +187,8 @@ class DefaultRecipe(Recipe):
             texts, config, seed=self.seed, threads=self.threads, knowledge=knowledge, loops=self.loops
         )
         if not len(learning.pairs):
-            raise NothingToLearnError("no pair has words on both sides: there is nothing to learn from")
+            lengths = (np.diff(text.offsets).tolist() for text in texts)
+            check_learnable(zip(*lengths, strict=True), config.longest, "longest")
         checkpoint = extras.checkpoint
         yield from learning.run() if checkpoint is None else with_checkpoints(learning, checkpoint)
         self._take(learning, extras.continue_training)
