@@ -26,6 +26,7 @@ from bitweft.cli.options import (
     bitext_of,
     languages_of,
     report_oddities,
+    report_unmatched,
 )
 from bitweft.cli.progress import Meter
 from bitweft.errors import NothingToLearnError, UsageError
@@ -39,6 +40,7 @@ from bitweft.text.lines import LineFile
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner
     from bitweft.corpus.align_files import Summary
+    from bitweft.links.convert import Onto
     from bitweft.recipes.base import Decoding
     from bitweft.text.tags import TaggedText
 
@@ -56,6 +58,8 @@ EXAMPLES = """\
   bitweft align text.en-fr.zst --model enfr.weft --to jsonl -o links.jsonl
   bitweft align en.txt fr.txt --model enfr.weft --precision --scores scores.txt -o links
   bitweft align en.raw ja.raw --tokenize unicode --to jsonl --null
+  bitweft align en.txt fr.txt --model enfr.weft --onto en.spm fr.spm -o pieces.links
+  bitweft align en.zst fr.zst --tokenize unicode --onto-words -o links.zst
   bitweft align --shards 'corpus.*.zst' --out links --model enfr.weft --resume"""
 
 
@@ -77,6 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="also give the words without a link, with P(NULL); for --to jsonl and scored",
     )
     add_choice(parser)
+    add_onto(parser)
     parser.add_argument(
         "--max-length",
         type=int,
@@ -112,6 +117,31 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_onto(parser: argparse.ArgumentParser) -> None:
+    """Add the ways to write links of other tokens than those that were aligned."""
+    group = parser.add_argument_group("links of other tokens").add_mutually_exclusive_group()
+    group.add_argument(
+        "--onto",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="write the links of these files: the same text, cut into pieces (SentencePiece, BPE, bytes)",
+    )
+    group.add_argument(
+        "--onto-words",
+        action="store_true",
+        help="write the links of the words between spaces, whatever --tokenize cuts the text into",
+    )
+
+
+def onto_of(args: argparse.Namespace, bitext: Bitext) -> Onto | None:
+    """Open the pieces that links are to be carried over to, if any."""
+    from bitweft.links.convert import Onto
+
+    if args.onto is None and not args.onto_words:
+        return None
+    return Onto(bitext.tokenized("space") if args.onto_words else Bitext(*args.onto), args.strict)
+
+
 def add_shards(parser: argparse.ArgumentParser) -> None:
     """Add the options of work in parts."""
     group = parser.add_argument_group("work in parts, on any number of machines")
@@ -145,7 +175,10 @@ def run(args: argparse.Namespace) -> None:
     if args.shards is not None:
         run_shards(args)
         return
-    inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ())]
+    inputs = [args.source, args.target, args.known_links, args.lexicon]
+    inputs += [*(args.tags or ()), *(args.onto or ())]
+    if [args.source, args.target, *(args.onto or ())].count("-") > 1:
+        raise UsageError("standard input can be only one of the files")
     for path in (args.output, args.scores):
         refuse_inputs(path, inputs)
     if args.save_model is not None:
@@ -155,6 +188,7 @@ def run(args: argparse.Namespace) -> None:
     aligner = None if args.model is None else load_model(args)
     bitext = open_text(args, aligner)
     text = tagged(bitext, args.tags)
+    onto = onto_of(args, bitext)
     with ExitStack() as stack:
         stream = stack.enter_context(open_output(args.output, force=args.force))
         scores = stack.enter_context(open_output(args.scores, force=args.force)) if args.scores else None
@@ -163,9 +197,11 @@ def run(args: argparse.Namespace) -> None:
             aligner = learned(args, text, meter)
         else:
             tell_preparation(aligner.recipe, meter, quiet=args.quiet)
-        summary = write(args, aligner, text, (stream, scores), meter, name=bitext.names[0])
+        summary = write(args, aligner, text, (stream, scores), meter, name=bitext.names[0], onto=onto)
     if not args.quiet:
         report_oddities(bitext)
+    if onto is not None:
+        report_unmatched(onto)
     say(args, str(summary))
 
 
@@ -185,6 +221,8 @@ def check(args: argparse.Namespace) -> None:
         raise UsageError("parts need one model for all: train it first, and give --model")
     if args.scores is not None and (args.scores == "-" or same_place(args.scores, args.output or "-")):
         raise UsageError("--scores needs a file of its own")
+    if (args.shard, args.shards) != (None, None) and (args.onto is not None or args.onto_words):
+        raise UsageError("--onto is for a whole text, not for its parts")
     if args.shard is not None and args.known_links is not None:
         raise UsageError("--known-links are of the whole text, not of a part")
     if (args.out is None) != (args.shards is None):
@@ -237,6 +275,7 @@ def write(
     meter: Meter,
     *,
     name: str,
+    onto: Onto | None,
 ) -> Summary:
     """Write the links of the text, or of its part, and return the summary."""
     from bitweft.corpus.align_files import Summary, Wanted, write_links
@@ -251,7 +290,7 @@ def write(
         pairs = shard_of(text, *parse_shard(args.shard))
     known = None if args.known_links is None else KnownLinks(args.known_links)
     steps: Iterator[Summary] = write_links(
-        aligner, pairs, streams[0], wanted, scores=streams[1], known=known, name=name
+        aligner, pairs, streams[0], wanted, scores=streams[1], known=known, onto=onto, name=name
     )
     summary = Summary()
     for summary in steps:

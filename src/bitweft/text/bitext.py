@@ -116,6 +116,13 @@ class Bitext:
         other._swapped = not self._swapped
         return other
 
+    def tokenized(self, how: str) -> Bitext:
+        """Cut the same text in another way."""
+        _check_options("", None, how, "auto")
+        other = copy.copy(self)
+        other.tokenize = how
+        return other
+
     def __iter__(self) -> Iterator[SentencePair]:
         oddities = Oddities()
         cut = TOKENIZERS[self.tokenize]
