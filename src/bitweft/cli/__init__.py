@@ -23,6 +23,7 @@ VERBS = {
     "symmetrize": "combine the links of two directions",
     "convert": "turn links from one format into another",
     "check": "look for faults in text and links before they break something",
+    "filter": "tell by a model which pairs are translations, and keep those",
     "lexicon": "make a dictionary of words from text and links",
     "phrases": "make a Moses phrase table from text and links",
     "view": "draw links: a page for the browser, a picture, a grid for the terminal",
