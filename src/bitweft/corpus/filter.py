@@ -18,10 +18,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bitweft.aligner import Aligner, PairLike
+from bitweft.aligner import Aligner
 from bitweft.corpus.language import LanguagePair
 from bitweft.recipes.base import Decoding, Inference, Offer, require
 from bitweft.text.bitext import SentencePair
+from bitweft.text.inputs import PairLike
 
 WORST = -100.0  # the quality of a pair without words on a side, or too long to be aligned
 # What the quality takes off the score, for each unit of what speaks against a pair. Chosen on the damaged
