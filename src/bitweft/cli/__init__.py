@@ -19,6 +19,8 @@ VERBS = {
     "train": "train a model and keep it",
     "show": "describe a kept model",
     "fast-align": "align with the flags, the input and the output of fast_align",
+    "eflomal-align": "align with the flags, the input and the output of eflomal-align",
+    "eflomal-makepriors": "make a file of eflomal's priors from text and links",
     "evaluate": "score links against gold links",
     "symmetrize": "combine the links of two directions",
     "convert": "turn links from one format into another",

@@ -151,11 +151,12 @@ def sentence_of(words: object, how: str = "space", side: str = "sentence") -> Se
     for word in words:
         if not isinstance(word, str):
             raise UsageError(f"the words of the {side} must be text, got {_named(word)}")
-        if " " in word or not word:
-            raise UsageError(
-                f"a word of the {side} is {_named(word)}: a sentence is a string or a list of words without "
-                "spaces; for many pairs, give zip(SOURCES, TARGETS)"
-            )
+    phrases = [word for word in words if " " in word.strip()]
+    if 2 * len(phrases) > len(words):
+        raise UsageError(
+            f"a word of the {side} is {_named(phrases[0])}: a sentence is a string or a list of words; for many "
+            "pairs, give zip(SOURCES, TARGETS)"
+        )
     return Sentence(words, " ".join(words))
 
 
