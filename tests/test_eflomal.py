@@ -11,11 +11,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from small import sample, write_joint, write_text
 
 from bitweft.cli import main
 from bitweft.compat import eflomal
 from bitweft.compat.eflomal import Aligner, LineError, calculate_priors, read_priors, write_priors
+from small import sample, write_joint, write_text
 
 Run = Callable[..., tuple[int, str, str]]
 SOURCE = ["the house", "the big house", "a cat"]
@@ -69,7 +69,9 @@ def test_priors_by_hand() -> None:
 
 def test_priors_of_the_other_direction() -> None:
     turned = calculate_priors(SOURCE, TARGET, FORWARD, REVERSE, True)
-    inverse = [[" ".join(link[::-1] for link in line.split()) for line in side] for side in (REVERSE, FORWARD)]
+    inverse = [
+        [" ".join(link[::-1] for link in line.split()) for line in side] for side in (REVERSE, FORWARD)
+    ]
     assert turned == calculate_priors(TARGET, SOURCE, *inverse)
 
 
@@ -184,9 +186,7 @@ class TestBesideTheRealOne:
     def test_priors_are_the_same(self, real: ModuleType) -> None:
         source, target = text()
         links = [str(gold_links) for gold_links in _gold()]
-        own, theirs = (
-            module.calculate_priors(source, target, links, links) for module in (eflomal, real)
-        )
+        own, theirs = (module.calculate_priors(source, target, links, links) for module in (eflomal, real))
         assert list(own) == list(theirs)
         files = io.StringIO(), io.StringIO()
         write_priors(files[0], *own)

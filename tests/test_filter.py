@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small import aligner, sample
 
 from bitweft.cli import main
 from bitweft.corpus.filter import WORST, Cut, Judge, Judgment, Judgments
 from bitweft.corpus.language import LanguagePair
+from small import aligner, sample
 
 Run = Callable[..., tuple[int, str, str]]
 GOOD = 200

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small import aligner
 
 from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.text.bitext import Bitext, tokenize
 from bitweft.text.inputs import Pairs, pair_of, sentence_of
+from small import aligner
 
 SOURCE = ["the cat sleeps .", "the dog"]
 TARGET = ["le chat dort .", "le chien"]
@@ -82,7 +82,10 @@ def test_what_holds_pairs(data: object) -> None:
         (Column(SOURCE), "one column of a table"),
         (Frame({"id": ["1", "2"], "en": SOURCE, "fr": TARGET}), "has 3 columns .id, en, fr.: choose source"),
         ((SOURCE, TARGET), "two lists: give pairs, as list.zip"),
-        ({"train": SimpleNamespace(column_names=[])}, r"several datasets: choose one, such as data\['train'\]"),
+        (
+            {"train": SimpleNamespace(column_names=[])},
+            r"several datasets: choose one, such as data\['train'\]",
+        ),
         ({"en": SOURCE, "fr": TARGET[:1]}, "2 and 1 sentences"),
         ({"en": SOURCE}, "two columns"),
         (7, r"got 7 \(int\)"),

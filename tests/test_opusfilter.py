@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from small import sample
 
 opusfilter = pytest.importorskip("opusfilter", reason="OpusFilter is not installed: pip install opusfilter")
@@ -41,9 +42,7 @@ def test_a_configuration_runs(work: Path) -> None:
     inputs = ["en.gz", "fr.gz"]
     filtering = {"inputs": inputs, "outputs": ["good.en", "good.fr"], "filters": filters(threshold=0)}
     scoring = {"inputs": inputs, "output": "scores.jsonl", "filters": filters()}
-    execute(
-        work, {"type": "filter", "parameters": filtering}, {"type": "score", "parameters": scoring}
-    )
+    execute(work, {"type": "filter", "parameters": filtering}, {"type": "score", "parameters": scoring})
     lines = (work / "scores.jsonl").read_text().splitlines()
     scores = [json.loads(line)["BitweftFilter"] for line in lines]
     assert len(scores) == GOOD + WRONG + 1
@@ -57,7 +56,11 @@ def test_the_convention(work: Path) -> None:
     from bitweft.opusfilter import BitweftFilter
 
     own = BitweftFilter(model="enfr.weft", workdir=str(work))
-    pairs = [("the cat sleeps .", "le chat dort ."), ("the cat sleeps .", "vous mangez une pomme !"), ("", "")]
+    pairs = [
+        ("the cat sleeps .", "le chat dort ."),
+        ("the cat sleeps .", "vous mangez une pomme !"),
+        ("", ""),
+    ]
     scores = list(own.score(pairs))
     assert scores[0] > scores[1] > scores[2]
     assert own.score_direction == opusfilter.CLEAN_HIGH

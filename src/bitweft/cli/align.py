@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, TextIO
@@ -73,7 +74,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser, "the links")
     parser.add_argument(
-        "--scores", metavar="FILE", help="a line for each pair: its score, a tab, its links' probabilities"
+        "--scores",
+        metavar="FILE",
+        help="a line for each pair: its score, a tab, its links' probabilities; with --shards, a directory",
     )
     parser.add_argument(
         "--null",
@@ -157,6 +160,9 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--out", metavar="DIR", help="where the links of --shards go, a file and a manifest each"
     )
+    group.add_argument(
+        "--compress", choices=("gz", "zst", "xz"), help="compress what --shards write, and name it so"
+    )
     group.add_argument("--resume", action="store_true", help="skip shards that are done")
 
 
@@ -187,6 +193,8 @@ def run(args: argparse.Namespace) -> None:
         check_free(args.save_model, force=args.force)
     aligner = None if args.model is None else load_model(args)
     bitext = open_text(args, aligner)
+    if aligner is not None:
+        warn_of_swapped_sides(aligner, bitext)
     text = tagged(bitext, args.tags)
     onto = onto_of(args, bitext)
     with ExitStack() as stack:
@@ -227,8 +235,10 @@ def check(args: argparse.Namespace) -> None:
         raise UsageError("--known-links are of the whole text, not of a part")
     if (args.out is None) != (args.shards is None):
         raise UsageError("--shards and --out go together")
+    if args.compress is not None and args.shards is None:
+        raise UsageError("--compress is for --shards; -o links.zst says it by the name")
     if args.shards is not None:
-        alone = ("output", "scores", "known_links", "tags")
+        alone = ("output", "known_links", "tags")
         given = [name.replace("_", "-") for name in alone if getattr(args, name) is not None]
         if given:
             raise UsageError(f"--{given[0]} is for a single text, not for --shards")
@@ -245,6 +255,19 @@ def load_model(args: argparse.Namespace) -> Aligner:
     if args.tags is not None and not aligner.recipe.takes_tags:
         raise UsageError("--tags: this model was trained without tags")
     return aligner
+
+
+def warn_of_swapped_sides(aligner: Aligner, bitext: Bitext) -> None:
+    """Tell if the text has its sides the other way round than the model; quiet or not, for it is a mistake."""
+    from bitweft.corpus.language import are_swapped
+    from bitweft.recipes.base import Offer
+
+    if Offer.SCORES in aligner.recipe.offers and are_swapped(bitext, aligner.recipe.word_counts):
+        names = " and ".join(aligner.about.languages or ("source", "target"))
+        sys.stderr.write(
+            f"bitweft: {' and '.join(bitext.names)}: the sides look swapped: the model was trained on {names}, in "
+            "this order; swap the files, or the columns\n"
+        )
 
 
 def open_text(args: argparse.Namespace, aligner: Aligner | None) -> Bitext:
@@ -317,7 +340,7 @@ def run_shards(args: argparse.Namespace) -> None:
 
     aligner = load_model(args)
     args.tokenize = args.tokenize or aligner.about.tokenize
-    files = find_shards(args.shards, args.out, args.to)
+    files = find_shards(args.shards, args.out, args.to, compress=args.compress, scores=args.scores)
     if args.shard is not None:
         part, parts = parse_shard(args.shard)
         files = files[part - 1 :: parts]

@@ -54,7 +54,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for side in ("source", "target"):
         for end in ("prefix", "suffix"):
             parser.add_argument(
-                f"--{side}-{end}", type=int, default=0, metavar="N", help=f"take N letters of a word: its {end}"
+                f"--{side}-{end}",
+                type=int,
+                default=0,
+                metavar="N",
+                help=f"take N letters of a word: its {end}",
             )
     group = parser.add_argument_group("accepted, but without a meaning here")
     for names, kind in WITHOUT_MEANING:
@@ -84,7 +88,9 @@ def open_text(args: argparse.Namespace) -> Bitext:
 
 def log(verbose: bool) -> None:
     """Let what the module logs go to standard error, if asked."""
-    logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, format="bitweft: %(message)s", force=True)
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.ERROR, format="bitweft: %(message)s", force=True
+    )
 
 
 def run(args: argparse.Namespace) -> None:

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, TextIO
 
-from bitweft.cli.align import refuse_input_as_output
+from bitweft.cli.align import warn_of_swapped_sides
 from bitweft.cli.learning import add_running, say, tell_preparation
 from bitweft.cli.options import add_text, bitext_of, report_oddities
 from bitweft.cli.progress import Meter
 from bitweft.errors import UsageError
 from bitweft.progress import Progress
-from bitweft.storage.output import open_output
+from bitweft.storage.output import open_output, refuse_inputs
 from bitweft.text.bitext import Bitext
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ EXAMPLES = """\
   bitweft filter en.txt fr.txt --model enfr.weft --keep 90% -o good.en good.fr --rejects bad.en bad.fr
   bitweft filter text.en-fr --model enfr.weft --threshold 0 -o good.en-fr --report report.html
   bitweft filter en.txt fr.txt --model enfr.weft --keep 1000 -o best.en best.fr --scores scores.tsv"""
-COLUMNS = "quality percentile score unlinked gap length language copied kept reasons".split()
+COLUMNS = ["quality", "percentile", "score", "unlinked", "gap", "length", "language", "copied", "kept", "reasons"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -82,6 +82,7 @@ def run(args: argparse.Namespace) -> None:
     aligner = Aligner.load(args.model, threads=args.threads, device=args.device, kernels=args.kernels)
     args.tokenize = args.tokenize or aligner.about.tokenize
     bitext = bitext_of(args, strict=args.strict)
+    warn_of_swapped_sides(aligner, bitext)
     with ExitStack() as stack:
         outputs = Outputs(args, stack)
         meter = stack.enter_context(Meter(quiet=args.quiet))
@@ -105,7 +106,7 @@ def check(args: argparse.Namespace) -> None:
     outputs = [*(args.output or ()), *(args.rejects or ()), args.scores, args.report]
     named = [path for path in outputs if path is not None]
     for path in named:
-        refuse_input_as_output(path, files)
+        refuse_inputs(path, files)
         if named.count(path) > 1:
             raise UsageError(f"{path} is named twice: each output needs a file of its own")
 

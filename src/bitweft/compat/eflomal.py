@@ -288,7 +288,9 @@ def _links(line: str, sources: int, targets: int, number: int) -> list[Link]:
         if not (dash and s.isdecimal() and t.isdecimal()):
             raise LineError(f"{item!r} is not a link like 0-0", line=number)
         if int(s) >= sources or int(t) >= targets:
-            raise LineError(f"link {item} is outside its sentences of {sources} and {targets} words", line=number)
+            raise LineError(
+                f"link {item} is outside its sentences of {sources} and {targets} words", line=number
+            )
         links.append((int(s), int(t)))
     return links
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from bitweft.text.bitext import SentencePair
 
 SMOOTHING = 0.5  # added to the count of every run of characters
 SUREST = 8.0  # a word's log ratio at most: one odd word does not make a language
 PRIOR = 2.0  # how often a word would have been seen if its characters told its language
 DOUBT = 1.0  # words without a language that are added to each sentence
+
+COMMON = 5_000  # words of a language that suffice to tell whether sides are swapped
+LOOKED_AT = 200  # pairs
 
 
 class LanguagePair:
@@ -54,6 +60,18 @@ class LanguagePair:
     def sentence(self, words: Sequence[str]) -> float:
         """Return the mean log ratio of a sentence's words; 0 where nothing tells."""
         return sum(map(self.word, words)) / (len(words) + DOUBT)
+
+
+def are_swapped(pairs: Iterable[SentencePair], counts: tuple[Mapping[str, int], Mapping[str, int]]) -> bool:
+    """Tell whether the first pairs have their sides the other way round than a model's counted words."""
+    source, target = (dict(islice(words.items(), COMMON)) for words in counts)
+    languages = LanguagePair(source, target)
+    first = [
+        (languages.sentence(pair.source.tokens), languages.sentence(pair.target.tokens))
+        for pair in islice(pairs, LOOKED_AT)
+    ]
+    swapped = sum(s < -1 and t > 1 for s, t in first)
+    return 2 * swapped > len(first)
 
 
 def _lowered(words: Mapping[str, int]) -> Counter[str]:

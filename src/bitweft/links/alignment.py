@@ -102,7 +102,9 @@ class Alignment:
         columns["target"] = [t for _, t in self.links]
         if source is not None and target is not None:
             words = self.word_pairs(source, target)
-            columns["source_word"], columns["target_word"] = ([pair[side] for pair in words] for side in (0, 1))
+            columns["source_word"], columns["target_word"] = (
+                [pair[side] for pair in words] for side in (0, 1)
+            )
         if self.probabilities is not None:
             columns["probability"] = self.probabilities
         return pandas.DataFrame(columns)

@@ -59,7 +59,11 @@ def _walker(data: object) -> Any:
         return _columns(data)
     if _is_column(data):
         raise UsageError("got one column of a table: give both, as zip(table[SOURCE], table[TARGET])")
-    if isinstance(data, tuple) and len(data) == 2 and all(isinstance(side, list) and _is_list_of_texts(side) for side in data):
+    if (
+        isinstance(data, tuple)
+        and len(data) == 2
+        and all(isinstance(side, list) and _is_list_of_texts(side) for side in data)
+    ):
         raise UsageError("got two lists: give pairs, as list(zip(SOURCE, TARGET))")
     if not isinstance(data, Iterable):
         raise UsageError(f"got {_named(data)}, not pairs of sentences")
