@@ -1,13 +1,13 @@
-"""How well are pairs told from damaged ones? bitweft's quality and score, eflomal's scores, the ratio of lengths.
+"""How well are pairs told from damaged ones? bitweft's quality and score, eflomal's scores, lengths.
 
     python benchmarks/filtering.py ro-en en-fr:50k en-cs:50k --docs
 
-Blocks of 20 lines of the training text are held out, one of 25; systems learn from the rest. Each held pair is
-damaged in every way of `DAMAGES`, as the trainers of filters do. ROC-AUC is the chance that a good pair is ranked
-above a damaged one; false accepts are the damaged pairs left when 95 % of the good ones are kept.
+Blocks of 20 lines of the training text are held out, one of 25; systems learn from the rest. Each held pair
+is damaged in every way of `DAMAGES`, as the trainers of filters do. ROC-AUC is the chance that a good pair
+is ranked above a damaged one; false accepts are the damaged pairs left when 95 % of the good ones are kept.
 
-eflomal learns from the same text, makes priors of its links, and scores good and damaged pairs together, by these
-priors; its two directions are averaged. It is looked for beside Python, or in --eflomal DIR.
+eflomal learns from the same text, makes priors of its links, and scores good and damaged pairs together, by
+these priors; its two directions are averaged. It is looked for beside Python, or in --eflomal DIR.
 """
 
 from __future__ import annotations

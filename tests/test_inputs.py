@@ -80,7 +80,7 @@ def test_what_holds_pairs(data: object) -> None:
         ("text.en", "a path or a sentence"),
         (b"text", "got bytes"),
         (Column(SOURCE), "one column of a table"),
-        (Frame({"id": ["1", "2"], "en": SOURCE, "fr": TARGET}), "has 3 columns .id, en, fr.: choose source"),
+        (Frame({"id": ["1", "2"], "en": SOURCE, "fr": TARGET}), "has 3 columns .id, en, fr.: choose two"),
         ((SOURCE, TARGET), "two lists: give pairs, as list.zip"),
         (
             {"train": SimpleNamespace(column_names=[])},
@@ -129,7 +129,7 @@ def test_aligning_what_is_no_pair() -> None:
         own.align("a b")  # type: ignore[call-overload]
     with pytest.raises(UsageError, match="a column of a table: for many pairs, give zip"):
         own.align(Column(SOURCE), Column(TARGET))
-    with pytest.raises(UsageError, match="a word of the source is 'the cat sleeps .'"):
+    with pytest.raises(UsageError, match=r"a word of the source is 'the cat sleeps \.'"):
         own.align(SOURCE, TARGET)
     with pytest.raises(UsageError, match="has 3 columns"):
         own.align(Frame({"a": [], "b": [], "c": []}))

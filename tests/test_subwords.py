@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def test_normalized_and_cut_anywhere(words: list[str], data: st.DataObject) -> N
     changed = unicodedata.normalize("NFKC", text).replace(" ", "▁")
     cuts = data.draw(st.sets(st.integers(1, max(1, len(changed) - 1))))
     bounds = [0, *sorted(cut for cut in cuts if cut < len(changed)), len(changed)]
-    pieces = [changed[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    pieces = [changed[a:b] for a, b in pairwise(bounds)]
     found = places(text, " ".join(piece for piece in pieces if piece.strip()))
     assert len(found) == len(tokenize(text))
     order = [piece for own in found for piece in own]

@@ -162,8 +162,8 @@ class Aligner:
         as they come, in order; a fault in the text comes up after the alignments of the pairs before it.
 
         Args:
-            source: a sentence or, without a target, pairs: a Bitext, lists of pairs or of rows, a table of two
-                columns (pandas, polars), a dataset (Hugging Face). A spaCy document is a sentence.
+            source: a sentence or, without a target, pairs: a Bitext, lists of pairs or of rows, a table of
+                two columns (pandas, polars), a dataset (Hugging Face). A spaCy document is a sentence.
             target: its translation.
             decoding: how links are chosen.
 

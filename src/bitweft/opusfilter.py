@@ -8,7 +8,7 @@
           - BitweftFilter: {model: enfr.weft, threshold: 0}
             module: bitweft.opusfilter
 
-Unlike those of eflomal, scores depend on the model and the pair alone: not on the chunk, the order or the run.
+Unlike those of eflomal, scores depend on the model and the pair alone, not on chunk, order or run.
 """
 
 from __future__ import annotations

@@ -258,15 +258,15 @@ def load_model(args: argparse.Namespace) -> Aligner:
 
 
 def warn_of_swapped_sides(aligner: Aligner, bitext: Bitext) -> None:
-    """Tell if the text has its sides the other way round than the model; quiet or not, for it is a mistake."""
+    """Tell if the text has its sides the other way round than the model; quiet or not, it is a mistake."""
     from bitweft.corpus.language import are_swapped
     from bitweft.recipes.base import Offer
 
     if Offer.SCORES in aligner.recipe.offers and are_swapped(bitext, aligner.recipe.word_counts):
         names = " and ".join(aligner.about.languages or ("source", "target"))
         sys.stderr.write(
-            f"bitweft: {' and '.join(bitext.names)}: the sides look swapped: the model was trained on {names}, in "
-            "this order; swap the files, or the columns\n"
+            f"bitweft: {' and '.join(bitext.names)}: the sides look swapped: the model was trained on "
+            f"{names}, in this order; swap the files, or the columns\n"
         )
 
 

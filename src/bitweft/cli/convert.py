@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--onto",
         nargs=2,
         metavar=("SOURCE", "TARGET"),
-        help="carry the links over to these files: the same text, cut into pieces (SentencePiece, BPE, bytes)",
+        help="carry the links over to these files: the same text in pieces (SentencePiece, BPE, bytes)",
     )
     parser.add_argument(
         "--strict",

@@ -13,12 +13,12 @@ from bitweft.text.bitext import Bitext
 from bitweft.text.lines import LineFile
 
 DESCRIPTION = """\
-Align as eflomal-align does: learn from the text, and write the links of both directions, `source-target` in both
-files, and scores, lower is better. The model is that of `bitweft align`; so both files of scores hold the same:
-the mean log ratio a word with its sign changed, 0 for unrelated words.
+Align as eflomal-align does: learn from the text, and write the links of both directions, `source-target` in
+both files, and scores, lower is better. The model is that of `bitweft align`; so both files of scores hold
+the same: the mean log ratio a word with its sign changed, 0 for unrelated words.
 
-Of a file of priors, the word pairs (LEX) are used, as links that were seen. Jumps, fertilities and word pairs of
-<NULL> have no meaning here: -v says how many there are. No line is ever left out for being long."""
+Of a file of priors, the word pairs (LEX) are used, as links that were seen. Jumps, fertilities and word
+pairs of <NULL> have no meaning here: -v says how many there are. No line is ever left out for being long."""
 EXAMPLES = """\
   bitweft eflomal-align -s en.txt -t fr.txt -f forward.links -r reverse.links
   bitweft eflomal-align -i text.en-fr -f forward.links -r reverse.links -F forward.scores -R reverse.scores

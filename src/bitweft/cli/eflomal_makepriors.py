@@ -8,9 +8,9 @@ from bitweft.cli.eflomal_align import Named, add_text, log, open_text
 from bitweft.storage.output import open_output, refuse_inputs
 
 DESCRIPTION = """\
-Make a file of priors as eflomal-makepriors does, from text and the links of both directions: how often words are
-linked (LEX), how far links jump (HMMF, HMMR), how many links words have (FERF, FERR). eflomal reads it, and so does
-`bitweft eflomal-align -p`."""
+Make a file of priors as eflomal-makepriors does, from text and the links of both directions: how often words
+are linked (LEX), how far links jump (HMMF, HMMR), how many links words have (FERF, FERR). eflomal reads it,
+and so does `bitweft eflomal-align -p`."""
 EXAMPLES = """\
   bitweft eflomal-align -s en.txt -t fr.txt -f forward.links -r reverse.links
   bitweft eflomal-makepriors -s en.txt -t fr.txt -f forward.links -r reverse.links --priors text.priors"""

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from bitweft.corpus.filter import Cut, Judge, Judgment, Judgments
 
 DESCRIPTION = """\
-Judge by a kept model which pairs are translations, keep the good ones, and say why the others go. The order of
-the lines is kept, and what is read is written as it was: -o and --rejects take a file for each file of the text.
+Judge by a kept model which pairs are translations, keep the good ones, and say why the others go. The order
+of the lines is kept, and what is read is written as it was: -o and --rejects take a file for each file of
+the text.
 
 columns of --scores, a line for each pair:
   quality     what decides, the higher the better: the score, less what speaks against the pair
@@ -44,7 +45,18 @@ EXAMPLES = """\
   bitweft filter en.txt fr.txt --model enfr.weft --keep 90% -o good.en good.fr --rejects bad.en bad.fr
   bitweft filter text.en-fr --model enfr.weft --threshold 0 -o good.en-fr --report report.html
   bitweft filter en.txt fr.txt --model enfr.weft --keep 1000 -o best.en best.fr --scores scores.tsv"""
-COLUMNS = ["quality", "percentile", "score", "unlinked", "gap", "length", "language", "copied", "kept", "reasons"]
+COLUMNS = (
+    "quality",
+    "percentile",
+    "score",
+    "unlinked",
+    "gap",
+    "length",
+    "language",
+    "copied",
+    "kept",
+    "reasons",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -2,12 +2,13 @@
 
 The aligner behind them is bitweft's. What that changes:
 
-- priors: the word pairs (LEX) count as seen linked so often. Those with `<NULL>`, jumps (HMMF, HMMR) and fertilities
-  (FERF, FERR) have no counterpart here: they are read, written, and left out of learning, which is logged.
-- scores: lower is better, as there. Both files hold the same number, for bitweft's score is of both directions: the
-  mean log ratio a word, with its sign changed. 0 is what unrelated words have.
-- `model`, `score_model`, `n_iterations`, `n_samplers`, `rel_iterations`, `null_prior` and `use_gdb` are accepted and
-  do nothing; `seed` is new, and the same input always gives the same output.
+- priors: the word pairs (LEX) count as seen linked so often. Those with `<NULL>`, jumps (HMMF, HMMR) and
+  fertilities (FERF, FERR) have no counterpart here: they are read, written, and left out of learning,
+  which is logged.
+- scores: lower is better, as there. Both files hold the same number, for bitweft's score is of both
+  directions: the mean log ratio a word, with its sign changed. 0 is what unrelated words have.
+- `model`, `score_model`, `n_iterations`, `n_samplers`, `rel_iterations`, `null_prior` and `use_gdb` are
+  accepted and do nothing; `seed` is new, and the same input always gives the same output.
 """
 
 from __future__ import annotations

@@ -81,8 +81,9 @@ def write_links(
 ) -> Iterator[Summary]:
     """Write the links of each pair as they come; give the summary so far after each.
 
-    `scores` gets a line for each pair: its score, a tab, its links' probabilities. With `onto`, links are written
-    of another tokenization. `name` is the text's, for messages. Without an aligner, because there was nothing to learn from, no pair gets links.
+    `scores` gets a line for each pair: its score, a tab, its links' probabilities. With `onto`, links are
+    written of another tokenization. `name` is the text's, for messages. Without an aligner, because there was
+    nothing to learn from, no pair gets links.
     """
     dialect = dialect_named(wanted.dialect)
     summary = Summary()

@@ -1,7 +1,7 @@
 """Which pairs are translations? What a model says of each, a threshold, and what became of them.
 
-Everything about a pair depends on the model and that pair alone. Only percentiles, and a share to keep, look at
-the whole text.
+Everything about a pair depends on the model and that pair alone. Only percentiles, and a share to keep, look
+at the whole text.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Judgments:
 
     def __init__(self) -> None:
         self.qualities = array("f")
-        self._file = tempfile.TemporaryFile(prefix="bitweft-")
+        self._file = tempfile.TemporaryFile(prefix="bitweft-")  # noqa: SIM115 - closed with this object
         weakref.finalize(self, self._file.close)
 
     def add(self, judgment: Judgment) -> None:

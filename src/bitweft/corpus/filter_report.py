@@ -160,11 +160,13 @@ _PAGE = """<!DOCTYPE html>
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem;
   color: #222; background: #fff }}
-h1 {{ font-size: 1.3rem }} h2 {{ font-size: 1rem }} svg {{ width: 100% }} svg text {{ font-size: 11px; fill: #555 }}
+h1 {{ font-size: 1.3rem }} h2 {{ font-size: 1rem }} svg {{ width: 100% }}
+svg text {{ font-size: 11px; fill: #555 }}
 .yes {{ fill: #2a7f62 }} .no {{ fill: #c0532f }} section {{ display: inline-block; vertical-align: top;
   margin-right: 3rem }}
 th, td {{ text-align: right; padding: .1rem .8rem .1rem 0; font-variant-numeric: tabular-nums }}
-@media (prefers-color-scheme: dark) {{ body {{ color: #ddd; background: #181818 }} svg text {{ fill: #aaa }} }}
+@media (prefers-color-scheme: dark) {{ body {{ color: #ddd; background: #181818 }}
+  svg text {{ fill: #aaa }} }}
 </style></head><body>
 <h1>{name}</h1>
 <p>{summary}. Quality: the higher, the better. Green is kept, red is rejected.</p>

@@ -41,7 +41,7 @@ class LanguagePair:
         self._words: dict[str, float] = {}
 
     def word(self, word: str) -> float:
-        """Return the log ratio of a word: above 0 it is rather of the source language, below of the target."""
+        """Return the log ratio of a word: above 0 it is rather source language, below target."""
         known = self._words.get(word)
         if known is None:
             known = self._ratio(word.lower()) if any(map(str.isalpha, word)) else 0.0

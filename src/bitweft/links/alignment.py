@@ -115,7 +115,7 @@ class Alignment:
                 raise UsageError(f"link {s}-{t} is outside sentences of {sources} and {targets} words")
 
     def _repr_html_(self) -> str:
-        """Draw the links for a notebook: a row for each source position, a column for each target position."""
+        """Draw the links for a notebook: a row a source position, a column a target position."""
         if not self.links:
             return "<i>no links</i>"
         sizes = [1 + max(link[side] for link in self.links) for side in (0, 1)]

@@ -36,9 +36,9 @@ def convert(
 class Onto:
     """Carry links over to another tokenization of the same text, by where the characters stand.
 
-    A word in pieces gives its links to every piece; pieces of one word give it all of theirs, each with its best
-    probability. A pair whose two texts do not match (`bitweft.links.subwords`) gets no links, and is kept in
-    `unmatched`; or, if `strict`, is an error.
+    A word in pieces gives its links to every piece; pieces of one word give it all of theirs, each with its
+    best probability. A pair whose two texts do not match (`bitweft.links.subwords`) gets no links, and is
+    kept in `unmatched`; or, if `strict`, is an error.
     """
 
     pieces: Bitext | Iterable[SentencePair]

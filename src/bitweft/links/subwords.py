@@ -1,9 +1,9 @@
 """Find the tokens of one tokenization in another of nearly the same text.
 
 Subword tools change the text that they cut: SentencePiece normalizes (NFKC), others lower-case, escape
-(`&apos;`), drop zero-width signs, mark pieces (`▁`, `@@`, `##`), write bytes for characters, and put `<unk>` for
-what they do not know and `</s>` at the end. Both texts are brought to bare characters first; what differs then is
-bridged by the longest common subsequence of characters.
+(`&apos;`), drop zero-width signs, mark pieces (`▁`, `@@`, `##`), write bytes for characters, and put `<unk>`
+for what they do not know and `</s>` at the end. Both texts are brought to bare characters first; what
+differs then is bridged by the longest common subsequence of characters.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _of_bytes(pieces: Sequence[bytes]) -> Bare:
 
 @lru_cache(maxsize=1)
 def _byte_letters() -> dict[str, int]:
-    """Give the byte that each letter of a byte-level tokenizer stands for, as GPT-2's `bytes_to_unicode` does."""
+    """Give the byte that each letter of a byte-level tokenizer stands for, as in GPT-2's vocabulary."""
     printed = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printed]
     return {chr(byte): byte for byte in printed} | {chr(256 + n): byte for n, byte in enumerate(others)}

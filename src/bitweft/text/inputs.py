@@ -1,7 +1,7 @@
 """What people hold in their hands: lists, tuples, dictionaries, data frames, datasets, spaCy documents.
 
-Each either is taken as what it plainly means, or is refused with a word on what to give instead. No library is
-imported: things are known by what they offer.
+Each either is taken as what it plainly means, or is refused with a word on what to give instead. No library
+is imported: things are known by what they offer.
 """
 
 from __future__ import annotations
@@ -27,12 +27,10 @@ class Pairs:
         Raises:
             UsageError: it does not hold pairs, or not plainly.
         """
-        if isinstance(data, Pairs):
-            data = data._data
-        self._data = data
+        self._data: object = data._data if isinstance(data, Pairs) else data
         self._how = how
         self._walked = False
-        self._items = _walker(data)
+        self._items = _walker(self._data)
 
     def __iter__(self) -> Iterator[SentencePair]:
         if self._walked and isinstance(self._data, Iterator):
@@ -75,7 +73,7 @@ def _frame_rows(frame: Any) -> Any:
     if len(names) != 2:
         shown = ", ".join(map(str, names[:8]))
         raise UsageError(
-            f"the table has {len(names)} columns ({shown}): choose source and target, as table[[SOURCE, TARGET]]"
+            f"the table has {len(names)} columns ({shown}): choose two, as table[[SOURCE, TARGET]]"
         )
     if hasattr(frame, "iter_rows"):  # polars
         return frame.iter_rows
@@ -150,22 +148,24 @@ def sentence_of(words: object, how: str = "space", side: str = "sentence") -> Se
         return words
     if hasattr(words, "text") and hasattr(words, "__iter__"):  # spaCy's Doc and Span: every token, spaces too
         return Sentence([token.text for token in words], words.text)
-    if _is_column(words) or not isinstance(words, Sequence) or isinstance(words, bytes):
-        words = _of_words(words, side)
-    for word in words:
-        if not isinstance(word, str):
-            raise UsageError(f"the words of the {side} must be text, got {_named(word)}")
-    phrases = [word for word in words if " " in word.strip()]
-    if 2 * len(phrases) > len(words):
+    items = _of_words(words, side)
+    tokens = [item for item in items if isinstance(item, str)]
+    if len(tokens) != len(items):
+        other = next(item for item in items if not isinstance(item, str))
+        raise UsageError(f"the words of the {side} must be text, got {_named(other)}")
+    phrases = [word for word in tokens if " " in word.strip()]
+    if 2 * len(phrases) > len(tokens):
         raise UsageError(
-            f"a word of the {side} is {_named(phrases[0])}: a sentence is a string or a list of words; for many "
-            "pairs, give zip(SOURCES, TARGETS)"
+            f"a word of the {side} is {_named(phrases[0])}: a sentence is a string or a list of words; for "
+            "many pairs, give zip(SOURCES, TARGETS)"
         )
-    return Sentence(words, " ".join(words))
+    return Sentence(tokens, " ".join(tokens))
 
 
-def _of_words(words: object, side: str) -> list[object]:
-    """Take words from an array, and refuse whole columns."""
+def _of_words(words: object, side: str) -> Sequence[object]:
+    """Take words from a sequence or an array, and refuse whole columns."""
+    if isinstance(words, Sequence) and not isinstance(words, bytes) and not _is_column(words):
+        return words
     if type(words).__module__.partition(".")[0] == "numpy" and getattr(words, "ndim", 0) == 1:
         return words.tolist()  # type: ignore[attr-defined, no-any-return]
     if _is_column(words):

@@ -99,7 +99,7 @@ class LineFile:
             yield from lines[:-1] if block.endswith(b"\n") else lines
 
     def _check_encoding(self, block: bytes) -> None:
-        """Refuse a file that as a whole is in another encoding: to pass over its lines would lose the text."""
+        """Refuse a file that as a whole is in another encoding: to pass over its lines would lose it."""
         encoding = foreign_encoding(block)
         if encoding is not None:
             raise InputError(remedy(encoding, self.name), file=self.name, line=1)
