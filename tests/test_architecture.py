@@ -16,14 +16,14 @@ ROOT = Path(bitweft.__file__).parent
 # What is in the package, from the bottom to the top; those of one line do not import each other.
 LAYERS = (
     ("errors", "progress"),
-    ("settings",),
+    ("extras", "settings"),
     ("storage",),
     ("text",),
     ("links",),
     ("recipes", "sample"),
     ("aligner",),
     ("corpus",),
-    ("cluster", "viewer"),
+    ("cluster", "compat", "opusfilter", "viewer"),
     ("server", "cli"),
 )
 LAYER = {name: layer for layer, names in enumerate(LAYERS) for name in names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from filtering import DAMAGES, Text, auc, damaged, false_accepts, table
 
 

@@ -9,9 +9,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from small import sample
 
 from bitweft.cli import main
+from small import sample
 
 VERBS = ("filter", "eflomal-align", "eflomal-makepriors", "lexicon")
 
