@@ -126,7 +126,7 @@ def test_a_document_of_spacy_keeps_its_places() -> None:
 def test_aligning_what_is_no_pair() -> None:
     own = aligner()
     with pytest.raises(UsageError, match="got one sentence: give source and target"):
-        own.align("a b")  # type: ignore[call-overload]
+        own.align("a b")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="a column of a table: for many pairs, give zip"):
         own.align(Column(SOURCE), Column(TARGET))
     with pytest.raises(UsageError, match=r"a word of the source is 'the cat sleeps \.'"):

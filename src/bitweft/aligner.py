@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
@@ -146,12 +146,15 @@ class Aligner:
 
     @overload
     def align(
-        self, source: Bitext | Iterable[PairLike], *, decoding: Decoding | None = None
+        self,
+        source: Bitext | Iterable[PairLike] | Mapping[str, Sequence[str]],
+        *,
+        decoding: Decoding | None = None,
     ) -> Iterator[Alignment]: ...
 
     def align(
         self,
-        source: str | Sequence[str] | Bitext | Iterable[PairLike],
+        source: str | Sequence[str] | Bitext | Iterable[PairLike] | Mapping[str, Sequence[str]],
         target: str | Sequence[str] | None = None,
         *,
         decoding: Decoding | None = None,

@@ -113,8 +113,17 @@ def run(args: argparse.Namespace) -> None:
         threads=args.threads,
     )
     priors = None if args.priors is None else Named(args.priors)
-    sides = ((pair[side].text for pair in text) for side in (0, 1))
-    aligner.align(*sides, *outputs, priors_input=priors, quiet=not args.verbose)
+    source, target = ((pair[side].text for pair in text) for side in (0, 1))
+    aligner.align(
+        source,
+        target,
+        links_filename_fwd=args.forward_links,
+        links_filename_rev=args.reverse_links,
+        scores_filename_fwd=args.forward_scores,
+        scores_filename_rev=args.reverse_scores,
+        priors_input=priors,
+        quiet=not args.verbose,
+    )
 
 
 def _attribute(names: tuple[str, ...]) -> str:

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> None:
         if path is None:
             continue
         refuse_inputs(path, inputs)
-        sides = ((pair[side].text for pair in text) for side in (0, 1))
-        counts = calculate_priors(*sides, *links, reverse=reverse)
+        source, target = ((pair[side].text for pair in text) for side in (0, 1))
+        counts = calculate_priors(source, target, links[0], links[1], reverse=reverse)
         with open_output(path, force=True) as stream:
             write_priors(stream, *counts)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeAlias
 
@@ -182,11 +182,9 @@ class Aligner:
                 found = learned.stream(pairs, decoding=Decoding(direction=direction))
                 yield from (inference for _, inference in found)
 
-        learned: aligner.Aligner | None = aligner.Aligner(seed=self.seed, threads=self.threads)
-        try:
-            learned.fit(pairs, lexicon=lexicon)
-        except NothingToLearnError:
-            learned = None
+        learned: aligner.Aligner | None = None  # where there is nothing to learn from
+        with suppress(NothingToLearnError):
+            learned = aligner.Aligner(seed=self.seed, threads=self.threads).fit(pairs, lexicon=lexicon)
         for direction, links, scores in zip(("forward", "backward"), streams[:2], streams[2:], strict=True):
             if links is None and scores is None:
                 continue
@@ -305,16 +303,14 @@ def write_priors(
     ferr_priors: FertilityCounts,
 ) -> None:
     """Write counts as eflomal's file of priors; `priorsf` is open for writing."""
-    rows: list[tuple[str, Mapping[tuple[object, ...], float]]] = [
-        ("LEX", dict(priors_list)),
-        ("FERF", dict(ferf_priors)),
-        ("FERR", dict(ferr_priors)),
-        ("HMMF", {(jump,): alpha for jump, alpha in hmmf_priors.items()}),
-        ("HMMR", {(jump,): alpha for jump, alpha in hmmr_priors.items()}),
-    ]
-    for name, counts in rows:
-        for key, alpha in sorted(counts.items()):
-            priorsf.write("\t".join([name, *map(str, key), f"{alpha:g}"]) + "\n")
+    for (source, target), alpha in sorted(priors_list.items()):
+        priorsf.write(f"LEX\t{source}\t{target}\t{alpha:g}\n")
+    for name, fertilities in (("FERF", ferf_priors), ("FERR", ferr_priors)):
+        for (word, fertility), alpha in sorted(fertilities.items()):
+            priorsf.write(f"{name}\t{word}\t{fertility}\t{alpha:g}\n")
+    for name, jumps in (("HMMF", hmmf_priors), ("HMMR", hmmr_priors)):
+        for jump, alpha in sorted(jumps.items()):
+            priorsf.write(f"{name}\t{jump}\t{alpha:g}\n")
 
 
 def read_priors(priors_file: Iterable[str]) -> Priors:

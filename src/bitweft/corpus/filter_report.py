@@ -58,13 +58,14 @@ class Report:
             if judgment.quality > WORST:
                 place = int(np.searchsorted(edges, judgment.quality, "right")) - 1
                 counts[kept][min(max(place, 0), BINS - 1)] += 1
-        kept, rejected = counts[True].tolist(), counts[False].tolist()
-        bins = map(Bin, edges[:-1].tolist(), edges[1:].tolist(), kept, rejected)
+        bins = map(
+            Bin, edges[:-1].tolist(), edges[1:].tolist(), counts[True].tolist(), counts[False].tolist()
+        )
         levels = np.percentile(usual, PERCENTILES).tolist() if len(usual) else []
         return cls(
             names,
             len(qualities),
-            sum(kept),
+            int(counts[True].sum()),
             None if cut is None else cut.threshold,
             {name: reasons[name] for name in REASONS if reasons[name]},
             dict(zip(PERCENTILES, levels, strict=False)),
