@@ -38,7 +38,7 @@ from bitweft.settings import to_mapping, with_settings
 from bitweft.storage.checkpoint import Checkpoint
 from bitweft.storage.model_directory import About, Training, read_about, write_model
 from bitweft.text.bitext import Bitext, SentencePair, tokenize
-from bitweft.text.inputs import PairLike, Pairs, pair_of
+from bitweft.text.inputs import PairLike, Pairs, pair_of, refuse_sentences
 from bitweft.text.tags import TaggedText
 
 CHUNK = 256  # pairs that one thread aligns in a turn
@@ -174,6 +174,8 @@ class Aligner:
             UsageError: this is not plainly a pair, nor plainly many.
         """
         if target is not None:
+            refuse_sentences(source, "source")
+            refuse_sentences(target, "target")
             pair = pair_of((source, target), self.about.tokenize)
             return self.infer([pair], decoding=decoding)[0].alignment
         if isinstance(source, str):

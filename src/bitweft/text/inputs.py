@@ -140,7 +140,7 @@ def sentence_of(words: object, how: str = "space", side: str = "sentence") -> Se
     """Make a sentence of a string, of a list of words, or of a spaCy document.
 
     Raises:
-        UsageError: it is none of these, or its words are sentences.
+        UsageError: it is none of these.
     """
     if isinstance(words, str):
         return tokenize(words, how)
@@ -153,13 +153,23 @@ def sentence_of(words: object, how: str = "space", side: str = "sentence") -> Se
     if len(tokens) != len(items):
         other = next(item for item in items if not isinstance(item, str))
         raise UsageError(f"the words of the {side} must be text, got {_named(other)}")
-    phrases = [word for word in tokens if " " in word.strip()]
-    if 2 * len(phrases) > len(tokens):
+    return Sentence(tokens, " ".join(tokens))
+
+
+def refuse_sentences(words: object, side: str) -> None:
+    """Refuse a list of which most items are sentences, not words, where one sentence is asked for.
+
+    Raises:
+        UsageError: it is such a list.
+    """
+    if not isinstance(words, list | tuple):
+        return
+    phrases = [word for word in words if isinstance(word, str) and " " in word.strip()]
+    if 2 * len(phrases) > len(words):
         raise UsageError(
             f"a word of the {side} is {_named(phrases[0])}: a sentence is a string or a list of words; for "
             "many pairs, give zip(SOURCES, TARGETS)"
         )
-    return Sentence(tokens, " ".join(tokens))
 
 
 def _of_words(words: object, side: str) -> Sequence[object]:
