@@ -162,7 +162,7 @@ def refuse_sentences(words: object, side: str) -> None:
     Raises:
         UsageError: it is such a list.
     """
-    if not isinstance(words, list | tuple):
+    if not isinstance(words, list | tuple) or _is_column(words):
         return
     phrases = [word for word in words if isinstance(word, str) and " " in word.strip()]
     if 2 * len(phrases) > len(words):
