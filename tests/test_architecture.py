@@ -23,7 +23,7 @@ LAYERS = (
     ("recipes", "sample"),
     ("aligner",),
     ("corpus",),
-    ("cluster", "edit", "viewer"),
+    ("cluster", "compat", "edit", "opusfilter", "viewer"),
     ("server", "cli"),
 )
 LAYER = {name: layer for layer, names in enumerate(LAYERS) for name in names}

@@ -8,7 +8,7 @@ refuses it, naming the option that the user gave.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -236,6 +236,11 @@ class Recipe(ABC):
     @abstractmethod
     def vocabulary_sizes(self) -> tuple[int, int]:
         """Tell how many words of the source and of the target language it knows."""
+
+    @property
+    def word_counts(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """Return how often it has seen each word of the source and of the target language (Offer.SCORES)."""
+        raise NotImplementedError
 
     @property
     def workers(self) -> int:

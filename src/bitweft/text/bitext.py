@@ -126,6 +126,19 @@ class Bitext:
         other._swapped = not self._swapped
         return other
 
+    def tokenized(self, how: str) -> Bitext:
+        """Cut the same text in another way."""
+        _check_options("", None, how, "auto")
+        other = copy.copy(self)
+        other.tokenize = how
+        return other
+
+    def raw_lines(self) -> Iterator[tuple[str, ...]]:
+        """Walk the lines of each file as they stand; bytes that are no UTF-8 are written as `\\xe9`."""
+        walks = [file.raw_lines() for file in self._files]
+        for lines in zip(*walks, strict=True):
+            yield tuple(line.decode("utf-8", errors="backslashreplace") for line in lines)
+
     def __iter__(self) -> Iterator[SentencePair]:
         oddities = Oddities()
         cut = TOKENIZERS[self.tokenize]

@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 from bitweft.errors import InputError
 from bitweft.text.compressed import BLOCK, DamagedError, decompressed
+from bitweft.text.encoding import foreign_encoding, remedy
 from bitweft.text.pipe import Pipe
 
 LONGEST_LINE = 100_000_000  # bytes: a longer line is damaged, and not held
@@ -111,6 +112,8 @@ class LineFile:
         """Give the lines of each block."""
         number = 1
         for block in blocks:
+            if number == 1:
+                self._check_encoding(block)
             text = self._decode(block, number, oddities)
             if number == 1 and text.startswith("\ufeff"):
                 oddities.byte_order_marks += 1
@@ -131,6 +134,12 @@ class LineFile:
             lines = block.split(b"\n")
             yield from lines[:-1] if block.endswith(b"\n") else lines
 
+    def _check_encoding(self, block: bytes) -> None:
+        """Refuse a file that as a whole is in another encoding: to pass over its lines would lose it."""
+        encoding = foreign_encoding(block)
+        if encoding is not None:
+            raise InputError(remedy(encoding, self.name), file=self.name, line=1)
+
     @staticmethod
     def _strip_return(line: str, oddities: Oddities) -> str:
         if not line.endswith("\r"):
@@ -148,8 +157,6 @@ class LineFile:
             column = error.start - (before.rfind(b"\n") + 1) + 1
             line = number + before.count(b"\n")
             hint = "convert the file to UTF-8, e.g. with iconv"
-            if block[:2] in (b"\xff\xfe", b"\xfe\xff") and number == 1:
-                hint = "it looks like UTF-16: iconv -f UTF-16 -t UTF-8"
             message = f"not UTF-8 at byte {column} of the line (0x{block[error.start]:02x}); {hint}"
             raise InputError(message, file=self.name, line=line) from error
 

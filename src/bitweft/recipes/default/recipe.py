@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -159,6 +159,13 @@ class DefaultRecipe(Recipe):
         """Tell how many words of the source and of the target language it knows."""
         self._learned()
         source, target = (len(spelling.words) for spelling in self.spellings)
+        return source, target
+
+    @property
+    def word_counts(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """Return how often it has seen each word of the source and of the target language."""
+        self._learned()
+        source, target = (spelling.words.counts for spelling in self.spellings)
         return source, target
 
     @classmethod
