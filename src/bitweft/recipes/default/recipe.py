@@ -80,7 +80,7 @@ from bitweft.recipes.default.posterior import (
     with_probabilities,
 )
 from bitweft.recipes.default.refine.memory import Meeting
-from bitweft.recipes.default.refine.refiner import between, shipped
+from bitweft.recipes.default.refine.refiner import Refiner, between, read_refiner, shipped, tree_arrays
 from bitweft.recipes.default.refine.tune import Cells as RefinedCells
 from bitweft.recipes.default.refine.tune import Tuned, cells_of, logit, read_tuned, tune, untuned
 from bitweft.recipes.default.spelling import Reader, Spelling
@@ -147,6 +147,7 @@ class DefaultRecipe(Recipe):
         self.nulls: list[Floats] = []
         self.scales: list[Floats] = []
         self.signs: list[Floats] = []
+        self.refiner: Refiner = shipped()
         self.tuned: Tuned | None = None
 
     @property
@@ -286,7 +287,7 @@ class DefaultRecipe(Recipe):
             return found._replace(values=calibrated(found.values).astype(np.float32))
         tuned = self._tuned(style)
         bound = logit(tuned.threshold if threshold is None else threshold)
-        deciding = Deciding(shipped().trees, *between(tuned.style), tuned.trees, tuned.memory, bound)
+        deciding = Deciding(self.refiner.trees, *between(tuned.style), tuned.trees, tuned.memory, bound)
         return refine(inputs, pairs, coded.signs, new_tally(0), deciding, scores)
 
     def _tuned(self, style: float | None) -> Tuned:
@@ -357,7 +358,7 @@ class DefaultRecipe(Recipe):
             raise UsageError("tune needs refined links: the model has the setting refined=false")
         before = evaluate(self.align(pairs), gold, names=("the text", "the gold"))
         now = self._tuned(None)
-        tuned, expected = tune(self.look(pairs, gold), shipped(), now, self._sizes)
+        tuned, expected = tune(self.look(pairs, gold), self.refiner, now, self._sizes)
         if tuned is now:
             return Tuning(before, before, "nothing: no choice was surely better", expected)
         self.tuned = tuned
@@ -438,6 +439,9 @@ class DefaultRecipe(Recipe):
             "counts.sources": counts.sources,
             "counts.values": counts.values,
         }
+        arrays |= tree_arrays(
+            "refiner", self.refiner.trees
+        )  # links stay those of the model, not of a version
         if self.tuned is not None:
             arrays |= self.tuned.arrays()
         save_file(arrays, directory / WEIGHTS)
@@ -470,6 +474,7 @@ class DefaultRecipe(Recipe):
             for name, own in zip(("source", "target"), spellings, strict=True)
         ]
         recipe._set(spellings, tables, vectors)
+        recipe.refiner = read_refiner(arrays)
         recipe.tuned = read_tuned(arrays, recipe._sizes)
         recipe.nulls, recipe.scales = (
             [
