@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: the README as PyPI shows it, where links into the repository are absolute."""
+"""What pyproject.toml cannot say: README as PyPI shows it, with absolute links into the repository."""
 
 from __future__ import annotations
 
