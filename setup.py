@@ -20,4 +20,5 @@ def long_description() -> str:
     return re.sub(r"(\]\()(?!https?:)", rf"\1{home}/blob/HEAD/", text)
 
 
-setup(long_description=long_description(), long_description_content_type="text/markdown")
+if __name__ == "__main__":
+    setup(long_description=long_description(), long_description_content_type="text/markdown")

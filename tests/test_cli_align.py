@@ -77,7 +77,9 @@ def test_damaged_and_overlong_lines_are_left_empty_and_counted(
     arguments = [str(path), "--model", str(model), "--format", "joint", "--max-length", "10"]
     found = align(tmp_path, *arguments)
     assert [bool(line) for line in found] == [True, False, False, False, True]
-    assert "pairs without links: 1 too long, 2 with an empty side (2 of them damaged)" in capsys.readouterr().err
+    assert (
+        "pairs without links: 1 too long, 2 with an empty side (2 of them damaged)" in capsys.readouterr().err
+    )
     align(tmp_path, *arguments, "--strict", code=1)
     assert "damaged:2: not UTF-8" in capsys.readouterr().err
     path.write_text(f"a ||| b\n{long} ||| le\n")
