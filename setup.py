@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from setuptools import setup
-
 ROOT = Path(__file__).parent
 
 
@@ -21,4 +19,6 @@ def long_description() -> str:
 
 
 if __name__ == "__main__":
+    from setuptools import setup
+
     setup(long_description=long_description(), long_description_content_type="text/markdown")
