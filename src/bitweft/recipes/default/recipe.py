@@ -441,7 +441,7 @@ class DefaultRecipe(Recipe):
         }
         arrays |= tree_arrays(
             "refiner", self.refiner.trees
-        )  # links stay those of the model, not of a version
+        )  # so links do not change with the package
         if self.tuned is not None:
             arrays |= self.tuned.arrays()
         save_file(arrays, directory / WEIGHTS)
