@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo fuzz test test-slow lint bench clean
+.PHONY: demo test test-slow test-pythons fuzz lint bench docs dist clean
 
 # What the default recipe needs, and nothing else: enough for the demo.
 $(VENV)/.installed: pyproject.toml
@@ -35,6 +35,31 @@ bench: $(VENV)/.installed-dev
 SECONDS ?= 180
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
+
+# The documentation, into build/site: pages that load nothing from elsewhere.
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo build/site/index.html
+
+# Wheel and sdist; the wheel is installed in a new environment outside of this tree, and runs the demo there.
+$(VENV)/.installed-dist: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[dist]'
+	@touch $@
+
+dist: $(VENV)/.installed-dist
+	rm -rf build/lib dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python scripts/try_wheel.py
+
+# The same, and the tests that need no extra, with every Python of this machine that bitweft is for.
+PYTHONS ?= $(wildcard $(foreach version,3.10 3.11 3.12 3.13 3.14,$(HOME)/.pyenv/versions/$(version).*/bin/python))
+test-pythons: dist
+	$(BIN)/python scripts/try_wheel.py --tests $(or $(PYTHONS),$(PYTHON))
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -15,15 +15,15 @@ from bitweft.recipes.registry import recipe_names
 ROOT = Path(bitweft.__file__).parent
 # What is in the package, from the bottom to the top; those of one line do not import each other.
 LAYERS = (
-    ("errors", "extras", "progress"),
-    ("settings",),
+    ("errors", "progress"),
+    ("settings", "extras"),
     ("storage",),
     ("text",),
     ("links",),
     ("recipes", "sample"),
     ("aligner",),
     ("corpus",),
-    ("cluster", "edit", "viewer"),
+    ("cluster", "compat", "edit", "opusfilter", "viewer"),
     ("server", "cli"),
 )
 LAYER = {name: layer for layer, names in enumerate(LAYERS) for name in names}

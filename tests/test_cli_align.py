@@ -176,6 +176,31 @@ def test_text_streams_through_pipes(model: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_who_keeps_a_pipe_open_gets_the_links_of_all_that_was_sent(model: Path) -> None:
+    line = b"the cat ||| le chat\n"
+    command = [*WEFT, "align", "-", "--model", str(model), "-q"]
+    for options, first in ((["--format", "joint"], 1), ([], 2000)):  # a format is told by 1,000 lines
+        process = subprocess.Popen([*command, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert process.stdin is not None and process.stdout is not None
+        for lines in (first, 3, 300):
+            process.stdin.write(line * lines)
+            process.stdin.flush()
+            assert [process.stdout.readline() for _ in range(lines)] == [b"0-0 1-1\n"] * lines
+        output, _ = process.communicate(line + b"the cat ||| le")  # a last line without its end
+        assert output.count(b"\n") == 2 and process.returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_two_pipes_of_different_lengths_are_a_fault_behind_the_links_before(model: Path) -> None:
+    command = (
+        f"{sys.executable} -m bitweft align <(yes cat | head -700) <(yes chat | head -600) --model {model}"
+    )
+    done = subprocess.run(["bash", "-c", command], capture_output=True)
+    assert done.returncode == 1 and b"/dev/fd/63 has 700" in done.stderr and b"has 600" in done.stderr
+    assert done.stdout == b"0-0\n" * 600
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
 def test_a_closed_pipe_is_no_fault(model: Path, tmp_path: Path) -> None:
     joint = write_joint(tmp_path)
     command = f"{sys.executable} -m bitweft align {joint} --model {model} -q | true"

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from bitweft.cli import main
 from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment, Entry
-from bitweft.links.convert import convert, positions, remap
+from bitweft.links.convert import Onto, convert
 from bitweft.links.formats.registry import DIALECTS
+from bitweft.links.subwords import positions
 from bitweft.text.bitext import Sentence, SentencePair, tokenize
 
 Run = Callable[..., tuple[int, str, str]]
@@ -110,9 +111,15 @@ def test_onto_pieces_and_back(run: Run) -> None:
     back = ["--source", "en.spm", "--target", "fr.bpe", "--onto", "en", "fr"]
     code, out, _ = run("pieces", "--to", "possible", *back)
     assert out == "0-0 1-1\n\n1?1 2-0\n"
-    code, _, err = run("gold", "--to", "possible", *words, "--onto", "fr", "fr.bpe")
+    code, out, err = run("gold", "--to", "possible", *words, "--onto", "fr", "fr.bpe")
+    assert (code, out) == (0, "\n\n\n")
+    assert "fr:1: not the same text: 'the house' and 'la maison'" in err
+    assert "bitweft: 3 pairs left empty" in err
+    code, _, err = run("gold", "--to", "possible", *words, "--onto", "fr", "fr.bpe", "--strict", "-o", "out")
     assert code == 1
-    assert "pair 1: not the same text: 'the house' and 'la maison'" in err
+    assert "fr:1: not the same text: 'the house' and 'la maison'" in err
+    assert not Path("out").exists()
+    assert run("gold", "--strict")[0] == 2
     assert run("gold", "--onto", *pieces)[0] == 2
 
 
@@ -140,15 +147,15 @@ def test_carried_links_keep_their_best_probability() -> None:
     pair = SentencePair(tokenize("▁a b"), tokenize("x y"))
     entry = Entry(Alignment.of([(0, 0), (1, 0), (1, 1)], [0.25, 0.5, 0.75]), frozenset({(0, 0)}), pair=pair)
     other = SentencePair(tokenize("ab"), tokenize("xy"))
-    (carried,) = remap([entry], [other])
+    (carried,) = Onto([other]).carry([entry])
     assert carried == Entry(Alignment(((0, 0),), (0.75,)), pair=other)
 
 
 def test_faulty_calls() -> None:
     pair = SentencePair(tokenize("a"), tokenize("b"))
-    with pytest.raises(UsageError, match="keep or drop"):
+    with pytest.raises(UsageError, match="possible must be keep or drop"):
         list(convert([], possible="maybe"))
     with pytest.raises(UsageError, match="--source, --target"):
-        list(remap([Entry(Alignment())], [pair]))
-    with pytest.raises(InputError, match="number of lines"):
-        list(remap([], [pair]))
+        list(Onto([pair]).carry([Entry(Alignment())]))
+    with pytest.raises(InputError, match="links:1: this line is missing"):
+        list(Onto([pair]).carry([]))

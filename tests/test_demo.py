@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import re
+import shlex
+import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -15,7 +18,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bitweft.cli import main
-from bitweft.cli.demo import EXAMPLE_SENTENCES, FILES, Part, Screen, show_examples, show_scores, wants_colour
+from bitweft.cli.demo import (
+    EXAMPLE_SENTENCES,
+    FILES,
+    Part,
+    Screen,
+    own_command,
+    show_examples,
+    show_scores,
+    wants_colour,
+)
 from bitweft.cli.drawing import DOTTED, GLYPHS, draw_links
 from bitweft.links.alignment import Alignment, Link
 from bitweft.links.evaluate import evaluate
@@ -157,14 +169,14 @@ def oracle(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_demo_fits_a_terminal_and_ends_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--pairs", "60", "--seed", "3"]) == 0
     out = capsys.readouterr().out
-    assert max(len(line) for line in out.splitlines()) <= 80
+    assert max(len(line) for line in out.partition("\n  Next\n")[0].splitlines()) <= 80
     assert "\x1b" not in out
     assert "60 pairs" in out
     assert "100 pairs" in out
     for sentence in EXAMPLE_SENTENCES:
         assert re.sub(" +", " ", out).count(sentence) == 1
     assert re.search(r"written by hand +100\.0 +9\d\.\d +9\d\.\d +\d\.\d +[1-9][\d,]+", out)
-    assert "bitweft align YOUR.en YOUR.fr" in out
+    assert "align YOUR.en YOUR.fr" in out
 
 
 @pytest.mark.usefixtures("oracle")
@@ -181,6 +193,58 @@ def test_files_are_written_and_can_be_scored(tmp_path: Path, capsys: pytest.Capt
         assert score.precision == 1
         assert 0.85 < score.recall < 1
     assert f"bitweft evaluate {directory}/natural.links" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("oracle")
+@pytest.mark.parametrize("directory", [None, "a new demo"])
+def test_what_comes_next_works_when_pasted(
+    directory: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Paste it into a shell that knows nothing of the environment in which the demo ran."""
+    if os.name != "posix":
+        pytest.skip("the demo's commands are pasted into a POSIX shell")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.defpath)
+    assert main(["demo", "--pairs", "60", *([] if directory is None else ["-o", directory])]) == 0
+    pasted = (
+        capsys.readouterr().out.partition("\n  Next\n")[2].replace("demo -o demo", "demo --pairs 60 -o demo")
+    )
+    done = subprocess.run(
+        ["sh", "-eux"], input=pasted, capture_output=True, text=True, env={"PATH": os.defpath}
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n+ ") >= 3
+    assert "AER" in done.stdout
+
+
+@pytest.mark.parametrize("name", [".venv", "with space"])
+def test_the_command_is_named_so_that_a_shell_finds_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / name / "bin" / "bitweft"
+    program.parent.mkdir(parents=True)
+    program.write_text("")
+    program.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", str(program.parent / "python"))
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert own_command() == "bitweft"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert own_command() == shlex.quote(os.path.join(name, "bin", "bitweft"))
+    monkeypatch.chdir(tmp_path / name / "bin")
+    assert own_command() == shlex.quote(str(program))
+    program.unlink()
+    assert own_command() == f"{shlex.quote(sys.executable)} -m bitweft"
+
+
+def test_where_output_is_no_terminal_a_step_is_one_whole_line() -> None:
+    """Standard error may go to the same file: what is said during a step must not break its line."""
+    out = io.StringIO()
+    with Screen(out, colour=False).step("It learns"):
+        out.write("bitweft: learning words 10 %\n")
+    first, second = out.getvalue().splitlines()
+    assert first == "bitweft: learning words 10 %"
+    assert re.fullmatch(r"  · It learns \.+ \d+\.\d s", second)
 
 
 @pytest.mark.usefixtures("oracle")

@@ -32,3 +32,8 @@ def test_there_are_examples() -> None:
 def test_the_page_about_python_is_true() -> None:
     failed, tried = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
     assert tried > 20 and failed == 0
+
+
+def test_the_page_about_projection_is_true() -> None:
+    failed, tried = doctest.testfile(str(ROOT / "docs" / "projection.md"), module_relative=False)
+    assert tried == 5 and failed == 0

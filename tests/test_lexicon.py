@@ -88,11 +88,10 @@ def test_entries_come_by_word_most_probable_first() -> None:
 
 def test_pruning_by_count_rank_and_share() -> None:
     lexicon = counted()
-    assert {e.source for e in lexicon.entries(Pruning(min_count=2))} == {"das", "haus"}
+    assert {e.source for e in lexicon.by_source(Pruning(min_count=2))} == {"das", "haus"}
     top = [(e.source, e.target) for e in lexicon.by_source(Pruning(top=1))]
     assert ("das", "that") not in top and ("das", "the") in top
     # "that" is half as probable as "the" for das, but is nothing else than das: kept for the target's sake.
-    assert ("das", "that") in [(e.source, e.target) for e in lexicon.entries(Pruning(top=1))]
     assert ("das", "that") in [(e.source, e.target) for e in lexicon.by_source(Pruning(threshold=0.5))]
     assert ("das", "that") not in [(e.source, e.target) for e in lexicon.by_source(Pruning(threshold=0.51))]
 
@@ -111,7 +110,7 @@ def test_contexts_are_cut_and_show_null() -> None:
     text = [("1 2 3 4 5 6 7 8 9", "a b c d e f g h i")]
     links = [Alignment.of([(4, 4), (0, 8)])]
     lexicon = Lexicon.count(Bitext.of(text), links)
-    found = examples(lexicon.entries(Pruning(null=True)), Bitext.of(text), links)
+    found = examples(lexicon.by_source(Pruning(null=True)), Bitext.of(text), links)
     assert found["5", "e"][1:] == ("… 2 3 4 [5] 6 7 8 …", "… b c d [e] f g h …")
     assert found["1", "i"][1:] == ("[1] 2 3 4 …", "… f g h [i]")
     assert found["2", None][1:] == ("1 [2] 3 4 5 …", "a b c d e f g …")
@@ -119,7 +118,7 @@ def test_contexts_are_cut_and_show_null() -> None:
 
 def test_every_entry_has_an_example_that_holds_it() -> None:
     lexicon = counted()
-    entries = list(lexicon.entries(Pruning(null=True)))
+    entries = list(lexicon.by_source(Pruning(null=True)))
     found = examples(iter(entries), Bitext.of(TEXT), map(alignment, LINKS))
     assert len(entries) == len(lexicon) == len(found)
     for entry in entries:
@@ -144,11 +143,11 @@ def test_probabilities_of_a_word_sum_to_one(text: list[tuple[list[str], list[str
     pairs = [(" ".join(source), " ".join(target)) for source, target, _ in text]
     lexicon = Lexicon.count(Bitext.of(pairs), [links for _, _, links in text])
     sums: Counter[tuple[str, str | None]] = Counter()
-    for entry in lexicon.entries(Pruning(null=True)):
+    for entry in lexicon.by_source(Pruning(null=True)):
         sums["source", entry.source] += entry.count
         sums["target", entry.target] += entry.count
         assert sums["source", entry.source] <= entry.source_count
-    for entry in lexicon.entries(Pruning(null=True)):
+    for entry in lexicon.by_source(Pruning(null=True)):
         assert sums["source", entry.source] == entry.source_count
         assert sums["target", entry.target] == entry.target_count
 

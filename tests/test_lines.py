@@ -8,6 +8,7 @@ import lzma
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -213,3 +214,26 @@ def test_a_line_too_long_is_damaged_and_not_held(
     for ending in (b"", b"\n"):
         file.write_bytes(long + ending)
         assert list(LineFile(file, strict=False).lines()) == [""]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_pipe_that_streams_gives_what_a_file_does(tmp_path: Path, packed: bool) -> None:
+    content = b"\xef\xbb\xbfa  b\r\n" + "é\u00a0x\n".encode() + b"\xff\n" + b"y" * 300_000 + b"\n\nend"
+    plain = tmp_path / "plain"
+    plain.write_bytes(content)
+    expected, oddities = Oddities(), Oddities()
+    known = list(LineFile(plain, strict=False).lines(expected))
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=fifo.write_bytes, args=(gzip.compress(content) if packed else content,))
+    writer.start()
+    file = LineFile(fifo, strict=False, streaming=True)
+    assert file.head(2) == known[:2]
+    assert list(file.lines(oddities)) == known and oddities == expected
+    writer.join()
+    if packed:  # it was copied
+        assert list(file.lines()) == known
+    else:
+        with pytest.raises(RuntimeError, match="walked twice"):
+            list(file.lines())

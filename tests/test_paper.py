@@ -19,7 +19,7 @@ from bitweft.links.evaluate import evaluate
 from bitweft.recipes.base import FitExtras, Running
 from bitweft.recipes.paper.batches import padded
 from bitweft.recipes.paper.config import PaperConfig
-from bitweft.recipes.paper.decode import mean_scores
+from bitweft.recipes.paper.decode import BATCH, PADDED, _batches, mean_scores
 from bitweft.recipes.paper.recipe import PaperRecipe
 from bitweft.settings import from_mapping, to_mapping, with_settings
 from bitweft.storage.checkpoint import Checkpoint
@@ -316,3 +316,19 @@ def test_settings() -> None:
 def test_bad_settings(setting: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         with_settings(PaperConfig(), [setting])
+
+
+@pytest.mark.parametrize("longest", [600, 40])
+def test_batches_for_aligning_hold_every_pair_once_and_are_hardly_padded(longest: int) -> None:
+    random = np.random.default_rng(1)
+    odd = np.array([[longest, 1]] * 40 + [[1, longest]] * 40 + [[longest, longest]] * 5)
+    lengths = np.concatenate([odd, random.integers(1, longest, (300, 2))])[random.permutation(385)]
+    source, target = lengths.T
+    rows = np.flatnonzero(source > 1)
+    batches = list(_batches(rows, source, target))
+    assert sorted(np.concatenate(batches).tolist()) == rows.tolist()
+    for own in batches:
+        cells = len(own) * int(source[own].max()) * int(target[own].max())
+        assert len(own) == 1 or (cells <= PADDED and len(own) <= BATCH)
+        assert cells <= 4 * int((source[own] * target[own]).sum())
+    assert not list(_batches(rows[:0], source, target))

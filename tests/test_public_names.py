@@ -28,6 +28,7 @@ NAMES = {
     "BitweftError",
     "__version__",
     "evaluate",
+    "project",
     "symmetrize",
 }
 

@@ -331,6 +331,21 @@ def test_text_without_a_word_teaches_nothing(name: str, text: str, tmp_path: Pat
         aligner.save(tmp_path / "m")
 
 
+@pytest.mark.parametrize("recipe", ["default", "paper"])
+def test_text_of_overlong_lines_is_refused_with_the_reason(
+    recipe: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = " ".join(f"w{number}" for number in range(401))
+    text = tmp_path / "text"
+    text.write_text(f"{long}\n{long} more\n\n")
+    setting = {"default": "longest", "paper": "training.longest"}[recipe]
+    command = ["align", str(text), str(text), "--recipe", recipe, "-q", "-o", str(tmp_path / "links")]
+    assert main(command) == 1
+    error = capsys.readouterr().err
+    assert "every pair has a sentence of more than" in error and f"--set {setting}=N" in error
+    assert "the shortest pair needs 401" in error and not (tmp_path / "links").exists()
+
+
 @pytest.mark.parametrize("text", NO_WORDS)
 def test_text_without_a_word_gets_as_many_empty_lines(
     name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import small
-from bitweft import Aligner, Decoding, ModelError, UsageError
+from bitweft import Aligner, Decoding, ModelError, UsageError, sample
 from bitweft.recipes.base import STYLES, parse_style
 from bitweft.recipes.default.compiled.features import NAMES, WIDTH, turned
 from bitweft.recipes.default.compiled.refine import are_signs
@@ -154,3 +154,12 @@ def test_unrefined_links_are_still_there() -> None:
     assert any(map(len, aligner.align(PAIRS)))
     with pytest.raises(UsageError, match="refined"):
         aligner.tune(PAIRS, small.sample()[1][:40])
+
+
+def test_a_kept_model_has_its_own_refiner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, _ = sample.bitext(sample.generate(100))
+    aligner = Aligner(threads=1).fit(text)
+    aligner.save(tmp_path / "m")
+    before = list(aligner.align(text))
+    monkeypatch.setattr("bitweft.recipes.default.recipe.shipped", lambda: None)  # of a later version
+    assert list(Aligner.load(tmp_path / "m", threads=1).align(text)) == before

@@ -234,6 +234,8 @@ def test_every_answer_is_guarded(address: str, path: str) -> None:
         ("evil.example", 421),
         ("127.0.0.1.evil.example:80", 421),
         ("localhost@evil.example", 421),
+        ("[::1].evil.example", 421),
+        ("[::1]:80:evil", 421),
         ("", 421),
     ],
 )

@@ -22,10 +22,12 @@ from bitweft.errors import InputError, MissingExtraError, UsageError
 from bitweft.server import Limits, serve
 from bitweft.server.problems import Problem
 from bitweft.server.run import is_loopback, listen
-from bitweft.server.service import Service
+from bitweft.server.service import Service, Task
 from bitweft.text.bitext import SentencePair
 from serving import align, ask, running
 from soak import exchanges, resident, served, soak
+
+POST = "POST /align HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +107,8 @@ def test_a_busy_server_says_so_and_stays_awake(
 ) -> None:
     service = Service(aligner, small_model, Limits(waiting=2, timeout=1))
     go = threading.Event()
-    whole = service.answer
-    monkeypatch.setattr(service, "answer", lambda body: (go.wait(20), whole(body))[1])
+    whole = service.compute
+    monkeypatch.setattr(service, "compute", lambda task, gone: (go.wait(20), whole(task))[1])
     replies: list[int] = []
     with running(service, threads=1) as address:
         clients = [
@@ -125,6 +127,85 @@ def test_a_busy_server_says_so_and_stays_awake(
             client.join()
         assert sorted(replies) == [200, 503]
         assert align(address, source="a", target="b").status == 200
+
+
+def test_small_requests_pass_big_ones_and_who_has_gone_is_not_served(
+    aligner: Aligner, small_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = Service(aligner, small_model, Limits(all_cells=3 << 16))
+    big = {"pairs": [{"source": "the " * 300, "target": "la " * 300}]}
+    aligned: list[int] = []
+    go = threading.Event()
+    whole = service.compute
+
+    def compute(task: Task, gone: threading.Event) -> bytes:
+        if len(task.pairs[0].source) == 300:
+            while not go.wait(0.01) and not gone.is_set():
+                pass
+        answer = whole(task, gone)
+        aligned.append(task.cells)
+        return answer
+
+    monkeypatch.setattr(service, "compute", compute)
+    replies: list[int] = []
+    with running(service, threads=1) as address:
+        place = urlsplit(address)
+        body = json.dumps(big).encode()
+        head = f"{POST}Content-Length: {len(body)}"
+        with socket.create_connection((place.hostname or "", place.port or 80), timeout=10) as impatient:
+            impatient.sendall(head.encode() + b"\r\n\r\n" + body)
+            time.sleep(0.3)
+            waiting = threading.Thread(target=lambda: replies.append(align(address, **big).status))
+            waiting.start()
+            time.sleep(0.3)
+            assert align(address, source="a b", target="c").status == 200  # past the two
+            third = align(address, **big)  # more than all together may have
+            assert third.status == 503 and third.headers["retry-after"]
+        time.sleep(0.3)  # the first has gone: its thread is free for the second
+        go.set()
+        waiting.join(20)
+    assert replies == [200] and aligned == [2, 90_000]
+
+
+def test_too_many_word_pairs_are_refused_before_they_are_aligned(aligner: Aligner, small_model: Path) -> None:
+    service = Service(aligner, small_model, Limits(cells=1000))
+    side = "word " * 20
+    question = {"pairs": [{"source": side, "target": side}] * 2}
+    assert len(json.loads(service.answer(json.dumps(question).encode()))["pairs"]) == 2
+    question["pairs"] *= 2
+    with pytest.raises(Problem, match="1,600 word pairs; at most 1,000") as caught:
+        service.answer(json.dumps(question).encode())
+    assert caught.value.status == 422
+
+
+def test_headers_have_one_limit_however_they_come(address: str) -> None:
+    lines = b"Host: localhost\r\nConnection: close\r\nX: "
+    head = b"GET /health HTTP/1.1\r\n" + lines + b"a" * 17_000 + b"\r\n\r\n"
+    assert raw(address, head).split(b" ")[1] in (b"400", b"431")
+    assert raw(address, head[:9000], head[9000:], pause=0.2).split(b" ")[1] in (b"400", b"431")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends a process without a signal")
+def test_a_half_sent_body_and_a_second_signal_end_it_at_once(small_model: Path) -> None:
+    half = f"{POST}Content-Length: 99\r\n\r\n".encode() + b"{"
+    with served(str(small_model)) as (address, process):
+        place = urlsplit(address)
+        with socket.create_connection((place.hostname or "", place.port or 80), timeout=10) as slow:
+            slow.sendall(half)
+            time.sleep(0.3)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(15) == 0  # the timeout of a request is 30
+    long = {"source": "the house " * 450, "target": "la maison " * 450}
+    body = json.dumps({"pairs": [long] * 20}).encode()
+    head = f"{POST}Content-Length: {len(body)}"
+    with served(str(small_model), "--threads", "1") as (address, process):
+        place = urlsplit(address)
+        with socket.create_connection((place.hostname or "", place.port or 80), timeout=10) as client:
+            client.sendall(head.encode() + b"\r\n\r\n" + body)
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
 
 
 def test_many_clients_do_not_mix_up(address: str, aligner: Aligner, pairs: list[SentencePair]) -> None:

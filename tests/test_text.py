@@ -165,7 +165,7 @@ def test_faulty_options() -> None:
         tokenize("a", "moses")
     with pytest.raises(UsageError, match="format must be one of"):
         Bitext("a", format="xml")
-    with pytest.raises(UsageError, match="one file, not two"):
+    with pytest.raises(UsageError, match="two files were given"):
         Bitext("a", "b", format="tsv")
     with pytest.raises(UsageError, match="cannot be both sides"):
         Bitext("-", "-")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner as Aligner
+    from bitweft.corpus.project import project as project
     from bitweft.errors import BitweftError as BitweftError
     from bitweft.errors import InputError as InputError
     from bitweft.errors import MissingExtraError as MissingExtraError
@@ -49,6 +50,7 @@ _HOMES = {
     "UsageError": "errors",
     "BitweftError": "errors",
     "evaluate": "links.evaluate",
+    "project": "corpus.project",
     "symmetrize": "links.symmetrize",
 }
 

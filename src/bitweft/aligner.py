@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias, cast, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -37,13 +37,12 @@ from bitweft.recipes.registry import DEFAULT, recipe_named
 from bitweft.settings import to_mapping, with_settings
 from bitweft.storage.checkpoint import Checkpoint
 from bitweft.storage.model_directory import About, Training, read_about, write_model
-from bitweft.text.bitext import Bitext, Sentence, SentencePair, tokenize
+from bitweft.text.bitext import Bitext, SentencePair, tokenize
+from bitweft.text.inputs import PairLike, Pairs, pair_of, refuse_sentences
 from bitweft.text.tags import TaggedText
 
 CHUNK = 256  # pairs that one thread aligns in a turn
 WORDS = 20_000  # of a chunk, at most: long sentences come in smaller ones
-
-PairLike: TypeAlias = SentencePair | tuple[str | Sequence[str], str | Sequence[str]]
 
 
 class Aligner:
@@ -147,12 +146,15 @@ class Aligner:
 
     @overload
     def align(
-        self, source: Bitext | Iterable[PairLike], *, decoding: Decoding | None = None
+        self,
+        source: Bitext | Iterable[PairLike] | Mapping[str, Sequence[str]],
+        *,
+        decoding: Decoding | None = None,
     ) -> Iterator[Alignment]: ...
 
     def align(
         self,
-        source: str | Sequence[str] | Bitext | Iterable[PairLike],
+        source: str | Sequence[str] | Bitext | Iterable[PairLike] | Mapping[str, Sequence[str]],
         target: str | Sequence[str] | None = None,
         *,
         decoding: Decoding | None = None,
@@ -161,11 +163,24 @@ class Aligner:
 
         Sentences are strings, cut as the model's training text was, or sequences of words. Many are aligned
         as they come, in order; a fault in the text comes up after the alignments of the pairs before it.
+
+        Args:
+            source: a sentence or, without a target, pairs: a Bitext, lists of pairs or of rows, a table of
+                two columns (pandas, polars), a dataset (Hugging Face). A spaCy document is a sentence.
+            target: its translation.
+            decoding: how links are chosen.
+
+        Raises:
+            UsageError: this is not plainly a pair, nor plainly many.
         """
         if target is not None:
-            pair = cast("tuple[str | Sequence[str], str | Sequence[str]]", (source, target))
+            refuse_sentences(source, "source")
+            refuse_sentences(target, "target")
+            pair = pair_of((source, target), self.about.tokenize)
             return self.infer([pair], decoding=decoding)[0].alignment
-        pairs = cast("Bitext | Iterable[PairLike]", source)
+        if isinstance(source, str):
+            raise UsageError("got one sentence: give source and target, or many pairs of them")
+        pairs = Pairs(source, self.about.tokenize)
         return (inference.alignment for _, inference in self.stream(pairs, decoding=decoding))
 
     def tune(self, pairs: Bitext | Iterable[PairLike], gold: Sequence[GoldAlignment]) -> Tuning:
@@ -178,7 +193,7 @@ class Aligner:
             UsageError: the recipe has nothing to tune.
         """
         require(self.recipe, Offer.TUNE, "tune")
-        tuning = self.recipe.tune([self._pair(pair) for pair in pairs], gold)
+        tuning = self.recipe.tune(list(Pairs(pairs, self.about.tokenize)), gold)
         self.about = replace(self.about, config=to_mapping(self.recipe.config))
         return tuning
 
@@ -188,7 +203,7 @@ class Aligner:
         Raises:
             UsageError: the recipe has no thresholds, or no probability of NULL, and that was asked for.
         """
-        return self._infer([self._pair(pair) for pair in pairs], decoding or Decoding())
+        return self._infer(list(Pairs(pairs, self.about.tokenize)), decoding or Decoding())
 
     def score(self, source: str | Sequence[str], target: str | Sequence[str]) -> float:
         """Score a pair as translations: the higher, the better; 0 is what unrelated words would give."""
@@ -202,14 +217,18 @@ class Aligner:
     ) -> npt.NDArray[np.floating]:
         """Return the probability of every link of a pair, as a (source, target) matrix."""
         require(self.recipe, Offer.POSTERIORS, "posteriors")
-        return self.recipe.posteriors(self._pair((source, target))).links
+        return self.recipe.posteriors(pair_of((source, target), self.about.tokenize)).links
 
     def stream(
         self, pairs: Bitext | Iterable[PairLike], *, decoding: Decoding | None = None
     ) -> Iterator[tuple[SentencePair, Inference]]:
-        """Infer pair by pair as they come, in order, holding no more than the threads are busy with."""
+        """Infer pair by pair as they come, in order, holding no more than the threads are busy with.
+
+        None of a stream is held back while the next is waited for.
+        """
         decoding = decoding or Decoding()
-        chunks = _chunks(pairs if isinstance(pairs, Bitext) else map(self._pair, pairs))
+        idle = pairs.idle if isinstance(pairs, Bitext) else lambda: False
+        chunks = _chunks(Pairs(pairs, self.about.tokenize), idle)
         workers = self.recipe.workers
         fault: Exception | None = None
         with ThreadPoolExecutor(workers) as pool:
@@ -224,7 +243,7 @@ class Aligner:
                     if chunk is None:
                         break
                     waiting.append((chunk, pool.submit(self._infer, chunk, decoding)))
-                    if len(waiting) > 2 * workers:
+                    while len(waiting) > 2 * workers or (waiting and idle()):
                         own, future = waiting.popleft()
                         yield from zip(own, future.result(), strict=True)
                 while waiting:
@@ -248,9 +267,6 @@ class Aligner:
         short = [pair for pair, left_out in zip(pairs, too_long, strict=True) if not left_out]
         found = iter(self.recipe.infer(short, decoding))
         return [Inference(Alignment(), too_long=True) if left_out else next(found) for left_out in too_long]
-
-    def _pair(self, pair: PairLike) -> SentencePair:
-        return _pair(pair, self.about.tokenize)
 
     def save(
         self,
@@ -328,7 +344,7 @@ class _Counted:
     """Count the pairs and words of a text while a recipe walks it."""
 
     def __init__(self, bitext: Bitext | Iterable[PairLike]) -> None:
-        self._bitext = bitext
+        self._text = Pairs(bitext)
         self.files = tuple(bitext.names) if isinstance(bitext, Bitext | TaggedText) else ()
         self.tags = bitext.tag_names if isinstance(bitext, TaggedText) else ()
         self.tokenize = bitext.tokenize if isinstance(bitext, Bitext | TaggedText) else "space"
@@ -337,15 +353,15 @@ class _Counted:
 
     def __iter__(self) -> Iterator[SentencePair]:
         self.pairs, self.words = 0, [0, 0]
-        for pair in map(_pair, self._bitext):
+        for pair in self._text:
             self.pairs += 1
             self.words[0] += len(pair.source)
             self.words[1] += len(pair.target)
             yield pair
 
 
-def _chunks(pairs: Iterable[SentencePair]) -> Iterator[list[SentencePair]]:
-    """Part pairs into lists; what was read before a fault comes first."""
+def _chunks(pairs: Iterable[SentencePair], idle: Callable[[], bool]) -> Iterator[list[SentencePair]]:
+    """Part pairs into lists; what was read before a fault, or before a wait, comes first."""
     stream = iter(pairs)
     while True:
         chunk: list[SentencePair] = []
@@ -354,7 +370,7 @@ def _chunks(pairs: Iterable[SentencePair]) -> Iterator[list[SentencePair]]:
             for pair in islice(stream, CHUNK):
                 chunk.append(pair)
                 words += len(pair.source) + len(pair.target)
-                if words > WORDS:
+                if words > WORDS or idle():
                     break
         except Exception:
             if chunk:
@@ -363,17 +379,3 @@ def _chunks(pairs: Iterable[SentencePair]) -> Iterator[list[SentencePair]]:
         if not chunk:
             return
         yield chunk
-
-
-def _pair(pair: PairLike, how: str = "space") -> SentencePair:
-    if isinstance(pair, SentencePair):
-        return pair
-    source, target = pair
-    return SentencePair(_sentence(source, how), _sentence(target, how))
-
-
-def _sentence(words: str | Sequence[str], how: str) -> Sentence:
-    if isinstance(words, str):
-        return tokenize(words, how)
-    tokens = tuple(words)
-    return Sentence(tokens, " ".join(tokens))

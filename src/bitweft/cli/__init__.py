@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import importlib
 import os
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from bitweft import __version__
+from bitweft.cli.streams import prepare_streams
 from bitweft.errors import BitweftError
 from bitweft.storage.output import exit_on_signals
 
@@ -20,12 +22,16 @@ VERBS = {
     "tune": "let a model learn from gold links which links to give",
     "show": "describe a kept model",
     "fast-align": "align with the flags, the input and the output of fast_align",
+    "eflomal-align": "align with the flags, the input and the output of eflomal-align",
+    "eflomal-makepriors": "make a file of eflomal's priors from text and links",
     "evaluate": "score links against gold links",
     "symmetrize": "combine the links of two directions",
     "convert": "turn links from one format into another",
     "check": "look for faults in text and links before they break something",
+    "filter": "tell by a model which pairs are translations, and keep those",
     "lexicon": "make a dictionary of words from text and links",
     "phrases": "make a Moses phrase table from text and links",
+    "project": "carry annotation (names, tags, trees, markup) onto a translation",
     "view": "draw links: a page for the browser, a picture, a grid for the terminal",
     "edit": "correct links in the browser, keep them as gold links, and learn from them",
     "neighbors": "list what a model of the paper's recipe puts close to a source window",
@@ -73,6 +79,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 (data or model at fault), 2 (usage)."""
     gc.set_threshold(100_000, 50, 50)  # lines make many short-lived tuples and no circles: look less often
+    prepare_streams()
     exit_on_signals()  # what is unfinished is removed on SIGTERM and SIGHUP too
     try:
         args = parse(sys.argv[1:] if arguments is None else list(arguments))
@@ -88,7 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:  # a full disk, an output that has gone
         _drop_output()
         place = f"{error.filename}: " if error.filename else ""
-        sys.stderr.write(f"bitweft: {place}{error.strerror or error}; nothing more was written\n")
+        reason = "a standard stream is closed" if error.errno == errno.EBADF else error.strerror or error
+        sys.stderr.write(f"bitweft: {place}{reason}; nothing more was written\n")
         return 1
     except MemoryError:
         sys.stderr.write("bitweft: out of memory; a lower --max-length or fewer --threads need less\n")

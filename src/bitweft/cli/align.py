@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, TextIO
@@ -27,6 +28,7 @@ from bitweft.cli.options import (
     bitext_of,
     languages_of,
     report_oddities,
+    report_unmatched,
 )
 from bitweft.cli.progress import Meter
 from bitweft.errors import NothingToLearnError, UsageError
@@ -41,6 +43,7 @@ from bitweft.text.lines import LineFile
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner
     from bitweft.corpus.align_files import Summary
+    from bitweft.links.convert import Onto
     from bitweft.recipes.base import Decoding
     from bitweft.text.tags import TaggedText
 
@@ -58,6 +61,8 @@ EXAMPLES = """\
   bitweft align text.en-fr.zst --model enfr.weft --to jsonl -o links.jsonl
   bitweft align en.txt fr.txt --model enfr.weft --precision --scores scores.txt -o links
   bitweft align en.raw ja.raw --tokenize unicode --to jsonl --null
+  bitweft align en.txt fr.txt --model enfr.weft --onto en.spm fr.spm -o pieces.links
+  bitweft align en.zst fr.zst --tokenize unicode --onto-words -o links.zst
   bitweft align --shards 'corpus.*.zst' --out links --model enfr.weft --resume"""
 
 
@@ -71,7 +76,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser, "the links")
     parser.add_argument(
-        "--scores", metavar="FILE", help="a line for each pair: its score, a tab, its links' probabilities"
+        "--scores",
+        metavar="FILE",
+        help="a line for each pair: its score, a tab, its links' probabilities; with --shards, a directory",
     )
     parser.add_argument(
         "--null",
@@ -79,6 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="also give the words without a link, with P(NULL); for --to jsonl and scored",
     )
     add_choice(parser)
+    add_onto(parser)
     parser.add_argument(
         "--links",
         metavar="STYLE",
@@ -125,6 +133,31 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_onto(parser: argparse.ArgumentParser) -> None:
+    """Add the ways to write links of other tokens than those that were aligned."""
+    group = parser.add_argument_group("links of other tokens").add_mutually_exclusive_group()
+    group.add_argument(
+        "--onto",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help="write the links of these files: the same text, cut into pieces (SentencePiece, BPE, bytes)",
+    )
+    group.add_argument(
+        "--onto-words",
+        action="store_true",
+        help="write the links of the words between spaces, whatever --tokenize cuts the text into",
+    )
+
+
+def onto_of(args: argparse.Namespace, bitext: Bitext) -> Onto | None:
+    """Open the pieces that links are to be carried over to, if any."""
+    from bitweft.links.convert import Onto
+
+    if args.onto is None and not args.onto_words:
+        return None
+    return Onto(bitext.tokenized("space") if args.onto_words else Bitext(*args.onto), args.strict)
+
+
 def add_shards(parser: argparse.ArgumentParser) -> None:
     """Add the options of work in parts."""
     group = parser.add_argument_group("work in parts, on any number of machines")
@@ -139,6 +172,9 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--out", metavar="DIR", help="where the links of --shards go, a file and a manifest each"
+    )
+    group.add_argument(
+        "--compress", choices=("gz", "zst", "xz"), help="compress what --shards write, and name it so"
     )
     group.add_argument("--resume", action="store_true", help="skip shards that are done")
 
@@ -160,7 +196,9 @@ def run(args: argparse.Namespace) -> None:
         run_shards(args)
         return
     inputs = [args.source, args.target, args.known_links, args.lexicon]
-    inputs += [*(args.tags or ()), *(args.dev or ())]
+    inputs += [*(args.tags or ()), *(args.dev or ()), *(args.onto or ())]
+    if [args.source, args.target, *(args.onto or ())].count("-") > 1:
+        raise UsageError("standard input can be only one of the files")
     for path in (args.output, args.scores):
         refuse_inputs(path, inputs)
     if args.save_model is not None:
@@ -169,8 +207,11 @@ def run(args: argparse.Namespace) -> None:
         check_free(args.save_model, force=args.force)
     aligner = None if args.model is None else load_model(args)
     bitext = open_text(args, aligner)
+    if aligner is not None:
+        warn_of_swapped_sides(aligner, bitext)
     text = tagged(bitext, args.tags)
     dev = None if args.dev is None else read_dev(args)
+    onto = onto_of(args, bitext)
     with ExitStack() as stack:
         stream = stack.enter_context(open_output(args.output, force=args.force))
         scores = stack.enter_context(open_output(args.scores, force=args.force)) if args.scores else None
@@ -185,9 +226,11 @@ def run(args: argparse.Namespace) -> None:
                 meter.say(line)
         if args.save_model is not None and aligner is not None:
             aligner.save(args.save_model, force=args.force, languages=languages_of(args))
-        summary = write(args, aligner, text, (stream, scores), meter, name=bitext.names[0])
+        summary = write(args, aligner, text, (stream, scores), meter, name=bitext.names[0], onto=onto)
     if not args.quiet:
         report_oddities(bitext)
+    if onto is not None:
+        report_unmatched(onto)
     say(args, str(summary))
 
 
@@ -209,12 +252,16 @@ def check(args: argparse.Namespace) -> None:
         raise UsageError("--dev finds the style of links: give --links without it")
     if args.scores is not None and (args.scores == "-" or same_place(args.scores, args.output or "-")):
         raise UsageError("--scores needs a file of its own")
+    if (args.shard, args.shards) != (None, None) and (args.onto is not None or args.onto_words):
+        raise UsageError("--onto is for a whole text, not for its parts")
     if args.shard is not None and args.known_links is not None:
         raise UsageError("--known-links are of the whole text, not of a part")
     if (args.out is None) != (args.shards is None):
         raise UsageError("--shards and --out go together")
+    if args.compress is not None and args.shards is None:
+        raise UsageError("--compress is for --shards; -o links.zst says it by the name")
     if args.shards is not None:
-        alone = ("output", "scores", "known_links", "tags", "dev")
+        alone = ("output", "known_links", "tags", "dev")
         given = [name.replace("_", "-") for name in alone if getattr(args, name) is not None]
         if given:
             raise UsageError(f"--{given[0]} is for a single text, not for --shards")
@@ -233,11 +280,25 @@ def load_model(args: argparse.Namespace) -> Aligner:
     return aligner
 
 
+def warn_of_swapped_sides(aligner: Aligner, bitext: Bitext) -> None:
+    """Tell if the text has its sides the other way round than the model; quiet or not, it is a mistake."""
+    from bitweft.corpus.language import are_swapped
+    from bitweft.recipes.base import Offer
+
+    if Offer.SCORES in aligner.recipe.offers and are_swapped(bitext, aligner.recipe.word_counts):
+        names = " and ".join(aligner.about.languages or ("source", "target"))
+        sys.stderr.write(
+            f"bitweft: {' and '.join(bitext.names)}: the sides look swapped: the model was trained on "
+            f"{names}, in this order; swap the files, or the columns\n"
+        )
+
+
 def open_text(args: argparse.Namespace, aligner: Aligner | None) -> Bitext:
     """Open the text, cut as asked or as the model's training text was."""
     if args.tokenize is None:
         args.tokenize = "space" if aligner is None else aligner.about.tokenize
-    return bitext_of(args, strict=args.strict)
+    once = aligner is not None and args.shard is None  # otherwise, the text is walked more than once
+    return bitext_of(args, strict=args.strict, streaming=once)
 
 
 def learned(args: argparse.Namespace, text: Bitext | TaggedText, meter: Meter) -> Aligner | None:
@@ -266,6 +327,7 @@ def write(
     meter: Meter,
     *,
     name: str,
+    onto: Onto | None,
 ) -> Summary:
     """Write the links of the text, or of its part, and return the summary."""
     from bitweft.corpus.align_files import Summary, Wanted, write_links
@@ -280,7 +342,7 @@ def write(
         pairs = shard_of(text, *parse_shard(args.shard))
     known = None if args.known_links is None else KnownLinks(args.known_links)
     steps: Iterator[Summary] = write_links(
-        aligner, pairs, streams[0], wanted, scores=streams[1], known=known, name=name
+        aligner, pairs, streams[0], wanted, scores=streams[1], known=known, onto=onto, name=name
     )
     summary = Summary()
     for summary in steps:
@@ -307,7 +369,7 @@ def run_shards(args: argparse.Namespace) -> None:
 
     aligner = load_model(args)
     args.tokenize = args.tokenize or aligner.about.tokenize
-    files = find_shards(args.shards, args.out, args.to)
+    files = find_shards(args.shards, args.out, args.to, compress=args.compress, scores=args.scores)
     if args.shard is not None:
         part, parts = parse_shard(args.shard)
         files = files[part - 1 :: parts]

@@ -11,9 +11,10 @@ from bitweft.cli.options import (
     add_text_options,
     optional_bitext_of,
     report_oddities,
+    report_unmatched,
 )
 from bitweft.errors import UsageError
-from bitweft.links.convert import convert
+from bitweft.links.convert import Onto, convert
 from bitweft.links.formats.registry import DIALECTS, detect_dialect, read_entries, write_entries
 from bitweft.storage.output import open_output
 from bitweft.text.bitext import Bitext
@@ -48,7 +49,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--onto",
         nargs=2,
         metavar=("SOURCE", "TARGET"),
-        help="carry the links over to these files: the same text, tokenized in another way",
+        help="carry the links over to these files: the same text in pieces (SentencePiece, BPE, bytes)",
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="fail at a pair that --onto cannot match instead of leaving it empty",
     )
     add_output(parser, "the links")
 
@@ -57,8 +63,10 @@ def run(args: argparse.Namespace) -> None:
     """Convert."""
     if [args.links, args.source, args.target, *(args.onto or ())].count("-") > 1:
         raise UsageError("standard input can be only one of the files")
+    if args.strict and args.onto is None:
+        raise UsageError("--strict is for --onto")
     text = optional_bitext_of(args)
-    onto = None if args.onto is None else Bitext(*args.onto)
+    onto = None if args.onto is None else Onto(Bitext(*args.onto), args.strict)
     file = LineFile(args.links)
     dialect = args.dialect or detect_dialect(file, args.one_based)
     if text is not None and args.sentences is not None:
@@ -74,3 +82,5 @@ def run(args: argparse.Namespace) -> None:
         write_entries(stream, changed, args.to)
     if text is not None:
         report_oddities(text)
+    if onto is not None:
+        report_unmatched(onto)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
+import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -43,11 +46,12 @@ EXAMPLE_SENTENCES = (
 )
 FILES = ("sample.en", "sample.fr", "sample.gold", "sample.links",
          "natural.en", "natural.fr", "natural.gold", "natural.links", "page.html")  # fmt: skip
+KEEP = ("keep it all as files", "demo -o {}")
 NEXT = (
-    ("bitweft demo -o demo", "keep it all as files"),
-    ("bitweft evaluate demo/natural.links demo/natural.gold", "score with intervals"),
-    ("bitweft align YOUR.en YOUR.fr > links", "align your own text"),
-    ("bitweft align --help", "and all it can do"),
+    ("score with intervals", "evaluate {}/natural.links {}/natural.gold"),
+    ("keep a model, and align other text with it", "train {}/sample.en {}/sample.fr -o {}.weft"),
+    (None, "align {}/natural.en {}/natural.fr --model {}.weft > {}/other.links"),
+    ("your own text, two files with a sentence a line: align YOUR.en YOUR.fr > links", "align --help"),
 )
 
 
@@ -91,12 +95,15 @@ class Screen:
         """Say what is being done; when it is done, the note that was put in the list, or the time it took."""
         started = time.perf_counter()
         beginning = f"  {self.style('·', '36')} {text} "
-        self.stream.write(beginning)
-        self.stream.flush()
+        watched = (
+            self.stream.isatty()
+        )  # elsewhere, messages of the step may go to the same file: they come first
+        if watched:
+            self.stream.write(beginning)
+            self.stream.flush()
         note: list[str] = []
         yield note
-        if self.stream.isatty():  # a bar may have been drawn over it
-            self.stream.write("\r" + beginning)
+        self.stream.write("\r" + beginning if watched else beginning)  # a bar may have been drawn over it
         said = note[0] if note else f"{time.perf_counter() - started:.1f} s"
         dots = self.style("." * max(3, WIDTH - len(text) - len(said) - 6), "2")
         self.line(f"{dots} {self.style(said, '1')}")
@@ -294,9 +301,25 @@ def write_files(directory: Path, parts: Sequence[Part], *, force: bool) -> None:
 
 
 def show_next(screen: Screen, directory: str | None) -> None:
-    """Suggest what to type next."""
+    """Suggest what to type next: lines that a shell takes as they are."""
     screen.title("Next")
-    for command, purpose in NEXT[directory is not None :]:
-        shown = command.replace("demo/", f"{directory.rstrip('/')}/") if directory else command
-        screen.line(f"    {screen.style(f'{shown:50}  ', '36')}{screen.style(purpose, '2')}")
+    command = own_command()
+    place = shlex.quote((directory or "demo").rstrip("/"))
+    for purpose, arguments in NEXT if directory else (KEEP, *NEXT):
+        if purpose:
+            screen.line(f"    {screen.style(f'# {purpose}', '2')}")
+        screen.line(f"    {screen.style(f'{command} {arguments}'.replace('{}', place), '36')}")
     screen.line()
+
+
+def own_command() -> str:
+    """Return what to type for this program: its path, where `bitweft` alone is not found or is another."""
+    program = Path(sys.executable).with_name("bitweft" + Path(sys.executable).suffix)
+    found = shutil.which("bitweft")
+    if found is not None and Path(found).resolve() == program.resolve():
+        return "bitweft"
+    if not program.exists():
+        return f"{shlex.quote(sys.executable)} -m bitweft"
+    here = Path.cwd()
+    below = here in program.parents[1:]  # a name without a directory would be looked for in PATH
+    return shlex.quote(str(program.relative_to(here) if below else program))

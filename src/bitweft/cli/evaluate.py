@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -15,6 +14,7 @@ from bitweft.links.alignment import Alignment
 from bitweft.links.evaluate import Score, WordErrors, WordPair, evaluate, word_errors
 from bitweft.links.formats.registry import DIALECTS, read_alignments, read_gold
 from bitweft.links.significance import MEASURES, Comparison, Interval, compare, confidence_intervals
+from bitweft.storage.output import open_output
 from bitweft.text.bitext import Bitext
 
 DESCRIPTION = """\
@@ -90,11 +90,9 @@ def run(args: argparse.Namespace) -> None:
     if text is not None:
         report.errors = word_errors(links, golds, text)
         report_oddities(text)
-    if args.json:
-        json.dump(report.as_json(), sys.stdout, ensure_ascii=False)
-        sys.stdout.write("\n")
-    else:
-        sys.stdout.write("\n".join(report.lines()) + "\n")
+    lines = [json.dumps(report.as_json(), ensure_ascii=False)] if args.json else report.lines()
+    with open_output(None) as stream:
+        stream.writelines(f"{line}\n" for line in lines)
 
 
 def _compared(args: argparse.Namespace, text: Bitext | None, sentences: int) -> Iterable[Alignment]:

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
         from bitweft.storage.model_directory import check_free
 
         check_free(args.conditional_probabilities)
-    text = Bitext(args.input, strict=False)
+    text = Bitext(args.input, strict=False, streaming=args.force_align is not None)
     with ExitStack() as stack:
         stream = stack.enter_context(open_output(None))
         meter = stack.enter_context(Meter())
@@ -128,6 +128,8 @@ def write(
         if args.print_scores or args.force_align is not None:
             fields.append(f"{inference.score or 0.0:g}")
         stream.write(" ||| ".join(fields) + "\n")
+        if text.idle():
+            stream.flush()
         if not number % 64:
             meter.show(Progress(number, 0, "aligning"))
 

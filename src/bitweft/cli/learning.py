@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bitweft.cli.options import add_quiet
 from bitweft.cli.progress import Meter
 from bitweft.errors import UsageError
 from bitweft.recipes.registry import DEFAULT, recipe_names, recipe_options
-from bitweft.text.bitext import Bitext
+from bitweft.text.bitext import Bitext, SentencePair
 from bitweft.text.tags import TaggedText
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def new_aligner(args: argparse.Namespace) -> Aligner:
 
 def learn(
     aligner: Aligner,
-    text: Bitext | TaggedText,
+    text: Bitext | TaggedText | Iterable[SentencePair],
     args: argparse.Namespace,
     meter: Meter,
     *,

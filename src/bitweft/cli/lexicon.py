@@ -11,6 +11,7 @@ from typing import TextIO
 from bitweft.cli.linked import LinkFile, add_text_and_links, text_and_links
 from bitweft.cli.options import add_output, add_quiet, report_oddities
 from bitweft.cli.progress import Meter
+from bitweft.corpus.concordance import Query, concordance, write_hits
 from bitweft.corpus.lexicon import (
     Entry,
     Example,
@@ -42,6 +43,8 @@ formats:
 """
 EXAMPLES = """\
   bitweft lexicon en.txt fr.txt links.txt --min-count 2 --top 5 > dictionary.tsv
+  bitweft lexicon en.txt fr.txt links.txt --query house
+  bitweft lexicon en.txt fr.txt links.txt --query 'house ||| maison' -o places.tsv
   bitweft lexicon en.txt fr.txt links.txt --to marian -o lex
   bitweft lexicon en.txt fr.txt links.txt --to bicleaner -o dict-en-fr
 """
@@ -71,18 +74,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min-count", metavar="N", type=_positive, default=1, help="links an entry needs (1)"
     )
-    parser.add_argument("--top", metavar="N", type=_positive, help="translations kept for each word (all)")
+    parser.add_argument(
+        "--top", metavar="N", type=_positive, help="translations kept for each source word (all)"
+    )
     parser.add_argument(
         "--threshold",
         metavar="R",
         type=_share,
         help="drop translations less than R times as probable as the word's best (0; bicleaner: 0.1)",
     )
+    parser.add_argument(
+        "--query",
+        metavar="WORDS",
+        help="write no dictionary, but the lines that have these words, what they are linked to in brackets: "
+        "`house`, `white house`, `house ||| maison`, `||| maison`",
+    )
     add_quiet(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Write the lexicon."""
+    if args.query is not None:
+        _write_concordance(args)
+        return
     if args.to in _ENDINGS and args.output in (None, "-"):
         raise UsageError(f"--to {args.to} makes two files: give -o PREFIX")
     text, links = text_and_links(args)
@@ -98,6 +112,15 @@ def run(args: argparse.Namespace) -> None:
     report_oddities(text)
 
 
+def _write_concordance(args: argparse.Namespace) -> None:
+    query = Query.parse(args.query)
+    text, links = text_and_links(args)
+    with open_output(args.output, force=args.force) as stream:
+        count = write_hits(concordance(text, links, query, names=(text.names[0], links.name)), stream)
+    if not args.quiet:
+        sys.stderr.write(f"bitweft: {count:,} places\n")
+
+
 def _pruning(args: argparse.Namespace) -> Pruning:
     threshold = args.threshold
     if threshold is None:
@@ -111,9 +134,9 @@ def _write_examples(
 ) -> None:
     with Meter(quiet=args.quiet) as meter:
         pairs = meter.watch(text, "finding examples")
-        found = examples(lexicon.entries(pruning), pairs, links, lower=args.lower)
+        found = examples(lexicon.by_source(pruning), pairs, links, lower=args.lower)
     with open_output(args.output, force=args.force) as stream:
-        _WRITERS[args.to](lexicon.entries(pruning), lambda entry: found[entry.source, entry.target], stream)
+        _WRITERS[args.to](lexicon.by_source(pruning), lambda entry: found[entry.source, entry.target], stream)
 
 
 def _write_tables(args: argparse.Namespace, lexicon: Lexicon, pruning: Pruning) -> None:

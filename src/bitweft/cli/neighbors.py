@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bitweft.cli.learning import tagged
 from bitweft.cli.options import add_text_options, optional_bitext_of
 from bitweft.errors import UsageError
 from bitweft.storage.model_directory import About
+from bitweft.storage.output import open_output
 from bitweft.text.bitext import Bitext
 from bitweft.text.tags import TaggedText
+
+if TYPE_CHECKING:
+    from bitweft.recipes.base import Neighbor
 
 DESCRIPTION = """\
 List the source windows of a text that are nearest to the one given, by the Euclidean distance of their
@@ -71,10 +76,17 @@ def run(args: argparse.Namespace) -> None:
             "windows": [w._asdict() for w in windows],
             "words": [w._asdict() for w in words],
         }
-        sys.stdout.write(json.dumps(about, ensure_ascii=False, indent=2) + "\n")
-        return
+        lines = [json.dumps(about, ensure_ascii=False, indent=2)]
+    else:
+        lines = list(_table(windows, words))
+    with open_output(None) as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+
+
+def _table(windows: Sequence[Neighbor], words: Sequence[Neighbor]) -> Iterator[str]:
+    """Write windows and words side by side."""
     width = max([len(found.text) for found in windows] + [len("nearest source windows")])
-    sys.stdout.write(f"{'nearest source windows':{width}}  distance  {'target words':20}  score\n")
+    yield f"{'nearest source windows':{width}}  distance  {'target words':20}  score"
     for row in range(max(len(windows), len(words))):
         left = (
             f"{windows[row].text:{width}}  {windows[row].value:8.3f}"
@@ -82,4 +94,4 @@ def run(args: argparse.Namespace) -> None:
             else " " * (width + 10)
         )
         right = f"  {words[row].text:20}  {words[row].value:5.2f}" if row < len(words) else ""
-        sys.stdout.write(f"{left}{right}".rstrip() + "\n")
+        yield f"{left}{right}".rstrip()

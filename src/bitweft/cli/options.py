@@ -6,10 +6,13 @@ import argparse
 import sys
 
 from bitweft.errors import UsageError
+from bitweft.links.convert import Onto
 from bitweft.links.formats.registry import DIALECTS
 from bitweft.text.bitext import Bitext
 from bitweft.text.joint import FORMATS
 from bitweft.text.tokenize import TOKENIZERS
+
+NAMED = 5  # pairs that are named one by one
 
 
 def add_text(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -53,7 +56,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def bitext_of(args: argparse.Namespace, *, strict: bool = True) -> Bitext:
+def bitext_of(args: argparse.Namespace, *, strict: bool = True, streaming: bool = False) -> Bitext:
     """Make the bitext that the arguments of `add_text` or `add_text_options` name."""
     return Bitext(
         args.source,
@@ -62,6 +65,7 @@ def bitext_of(args: argparse.Namespace, *, strict: bool = True) -> Bitext:
         format=args.format,
         languages=args.keys,
         strict=strict,
+        streaming=streaming,
     )
 
 
@@ -76,6 +80,17 @@ def report_oddities(bitext: Bitext) -> None:
     """Tell on standard error what the last walk put right, if anything."""
     if bitext.oddities:
         sys.stderr.write(f"bitweft: {' and '.join(bitext.names)}: {bitext.oddities}\n")
+
+
+def report_unmatched(onto: Onto) -> None:
+    """Tell on standard error which pairs could not be carried over to pieces, the first few by name."""
+    for message in onto.unmatched[:NAMED]:
+        sys.stderr.write(f"bitweft: {message}\n")
+    if onto.unmatched:
+        more = ", the first of them above" if len(onto.unmatched) > NAMED else ""
+        sys.stderr.write(
+            f"bitweft: {len(onto.unmatched):,} pairs left empty: the pieces are not of the same text{more}\n"
+        )
 
 
 def add_dialect(parser: argparse.ArgumentParser, option: str = "--from", what: str = "the links") -> None:

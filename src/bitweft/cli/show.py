@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> None:
 
 def describe(name: str, about: About, sizes: dict[str, int]) -> Iterator[str]:
     """Write the description line by line; what a model says of itself cannot steer a terminal."""
-    yield f"{name}: a model of bitweft {printable(about.bitweft)}, {sum(sizes.values()) / 1e6:,.1f} MB"
+    size = f"{sum(sizes.values()) / 1e6:,.1f} MB"
+    yield f"{printable(name)}: a model of bitweft {printable(about.bitweft)}, {size}"
     yield f"  languages  {printable(' – '.join(about.languages)) if about.languages else 'not named'}"
     yield f"  recipe     {about.recipe}, seed {about.seed}"
     yield f"  tokenize   {about.tokenize}"
@@ -62,7 +63,7 @@ def describe(name: str, about: About, sizes: dict[str, int]) -> Iterator[str]:
         facts = ", ".join(f"{key} {_short(value)}" for key, value in step.items() if key != "phase")
         yield printable(f"    {step.get('phase', '')}: {facts}")
     yield "  files"
-    yield from (f"    {name:24} {size:>14,} bytes" for name, size in sizes.items())
+    yield from (f"    {printable(name):24} {size:>14,} bytes" for name, size in sizes.items())
 
 
 def printable(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from bitweft.cli.learning import (
@@ -86,6 +87,9 @@ def run(args: argparse.Namespace) -> None:
 
     inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ()), *(args.dev or ())]
     refuse_inputs(args.output, [*inputs, *(args.dev_tags or ())])
+    if finished(args):
+        say(args, f"{args.output}: there already, and newer than its checkpoint, which is removed")
+        return
     check_free(args.output, force=args.force)
     aligner = start(args)
     checkpoint = checkpoint_of(args, aligner.recipe)
@@ -135,6 +139,28 @@ def start(args: argparse.Namespace) -> Aligner:
     return aligner
 
 
+def checkpoint_directory(args: argparse.Namespace) -> str:
+    """Name the directory of the checkpoint."""
+    return args.checkpoint or f"{args.output.rstrip('/')}.checkpoint"
+
+
+def finished(args: argparse.Namespace) -> bool:
+    """Tell whether --resume comes after a stop behind the saving of the model; if so, clear up."""
+    from bitweft.storage.checkpoint import Checkpoint
+    from bitweft.storage.model_directory import MODEL
+
+    directory = checkpoint_directory(args)
+    model = os.path.join(args.output, MODEL)
+    if not args.resume or args.force or not os.path.isfile(model) or not os.path.isdir(directory):
+        return False
+    checkpoint = Checkpoint(directory, resume=True)
+    kept = [os.stat(os.path.join(directory, name)).st_mtime_ns for name in os.listdir(directory)]
+    if max(kept, default=0) > os.stat(model).st_mtime_ns:  # of learning that began after the model was saved
+        return False
+    checkpoint.remove()
+    return True
+
+
 def checkpoint_of(args: argparse.Namespace, recipe: Recipe) -> Checkpoint | None:
     """Make the checkpoint that the options ask for, if they do."""
     if args.checkpoint_every is None and args.checkpoint is None and not args.resume:
@@ -144,7 +170,7 @@ def checkpoint_of(args: argparse.Namespace, recipe: Recipe) -> Checkpoint | None
 
     if args.resume:
         require(recipe, Offer.CHECKPOINT, "--resume")
-    directory = args.checkpoint or f"{args.output.rstrip('/')}.checkpoint"
+    directory = checkpoint_directory(args)
     if is_within(directory, args.output):
         raise UsageError(f"--checkpoint {directory}: it needs a directory of its own, outside the model's")
     every = 600.0 if args.checkpoint_every is None else args.checkpoint_every

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shutil
 import sys
@@ -74,9 +75,12 @@ def run(args: argparse.Namespace) -> None:
     text = viewed_text(args)
     with open_output(args.output, force=args.force) as stream:
         write = _write_drawings if args.svg or args.text else _write_page
-        count = write(args, text, stream)
+        drawn = stream if args.line is None or args.text else io.StringIO()  # one pair, or none at all
+        count = write(args, text, drawn)
         if args.line is not None and not count:
             raise InputError("the text ends before this line", file=text.names[0], line=args.line)
+        if isinstance(drawn, io.StringIO) and drawn is not stream:
+            stream.write(drawn.getvalue())
     if isinstance(text, Bitext):
         report_oddities(text)
     if args.output not in (None, "-"):

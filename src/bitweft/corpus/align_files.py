@@ -10,10 +10,12 @@ from typing import TextIO
 from bitweft.aligner import Aligner
 from bitweft.errors import InputError
 from bitweft.links.alignment import Alignment, Entry
+from bitweft.links.convert import Onto
 from bitweft.links.formats.pharaoh import decimal
 from bitweft.links.formats.registry import dialect_named
 from bitweft.links.known import KnownLinks, with_known
 from bitweft.recipes.base import Decoding, Inference
+from bitweft.storage.lockstep import lockstep
 from bitweft.text.bitext import Bitext, SentencePair
 
 
@@ -74,31 +76,53 @@ def write_links(
     *,
     scores: TextIO | None = None,
     known: KnownLinks | None = None,
+    onto: Onto | None = None,
     name: str | None = None,
 ) -> Iterator[Summary]:
     """Write the links of each pair as they come; give the summary so far after each.
 
-    `scores` gets a line for each pair: its score, a tab, its links' probabilities. `name` is the text's, for
-    messages. Without an aligner, because there was nothing to learn from, no pair gets links.
+    `scores` gets a line for each pair: its score, a tab, its links' probabilities. With `onto`, links are
+    written of another tokenization. `name` is the text's, for messages. Without an aligner, because there was
+    nothing to learn from, no pair gets links.
     """
     dialect = dialect_named(wanted.dialect)
     summary = Summary()
-    for pair, inference in _inferences(aligner, pairs, wanted, known):
+    inferences = _inferences(aligner, pairs, wanted, known)
+    for entry, pair, inference in _entries(inferences, onto, name or "text"):
         summary.count(pair, inference)
         if inference.too_long and wanted.strict:
             sizes = f"{len(pair.source):,} and {len(pair.target):,} words"
             message = f"{sizes}, more than --max-length {wanted.decoding.longest:,} allows"
             raise InputError(message, file=name, line=summary.pairs)
-        entry = Entry(inference.alignment, score=inference.score, pair=pair, unlinked=inference.unlinked)
         text = dialect.write(entry, summary.pairs)
         if text or dialect.line_a_pair:
             stream.write(text + "\n")
         if scores is not None:
-            scores.write(score_line(inference) + "\n")
+            scores.write(score_line(entry) + "\n")
+        if isinstance(pairs, Bitext) and pairs.idle():  # who sends line by line sees each answer
+            for each in filter(None, (stream, scores)):
+                each.flush()
         yield summary
     if isinstance(pairs, Bitext):
         summary.damaged = pairs.oddities.damaged
     yield summary
+
+
+def _entries(
+    inferences: Iterable[tuple[SentencePair, Inference]], onto: Onto | None, name: str
+) -> Iterator[tuple[Entry, SentencePair, Inference]]:
+    """Make entries of inferences, carried over to pieces if there are any."""
+    for line, ((pair, inference), pieces) in enumerate(_with_pieces(inferences, onto, name), 1):
+        entry = Entry(inference.alignment, score=inference.score, pair=pair, unlinked=inference.unlinked)
+        yield entry if onto is None or pieces is None else onto.carried(entry, pieces, line), pair, inference
+
+
+def _with_pieces(
+    inferences: Iterable[tuple[SentencePair, Inference]], onto: Onto | None, name: str
+) -> Iterator[tuple[tuple[SentencePair, Inference], SentencePair | None]]:
+    if onto is None:
+        return ((found, None) for found in inferences)
+    return lockstep(inferences, onto.pieces, names=(name, onto.name))
 
 
 def _inferences(
@@ -133,7 +157,7 @@ def _with_known(inference: Inference, known: Alignment) -> Inference:
     return replace(inference, alignment=alignment, unlinked=(source, target))
 
 
-def score_line(inference: Inference) -> str:
+def score_line(pair: Inference | Entry) -> str:
     """Write the score of a pair, a tab, and the probabilities of its links in their order."""
-    score = "" if inference.score is None else f"{inference.score:.6f}"
-    return score + "\t" + " ".join(map(decimal, inference.alignment.probabilities or ()))
+    score = "" if pair.score is None else f"{pair.score:.6f}"
+    return score + "\t" + " ".join(map(decimal, pair.alignment.probabilities or ()))

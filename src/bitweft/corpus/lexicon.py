@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, TextIO, TypeAlias
@@ -204,13 +204,6 @@ class Lexicon:
     def by_target(self, pruning: Pruning | None = None) -> Iterator[Entry]:
         """Give the entries by target word, for each the most probable source words first."""
         return map(self._entry, self._ranked(1, pruning or Pruning()))
-
-    def entries(self, pruning: Pruning | None = None) -> Iterator[Entry]:
-        """Give the entries by source word; one goes only if it is pruned for both of its words."""
-        pruning = pruning or Pruning()
-        kept = set(self._ranked(0, pruning)) | set(self._ranked(1, pruning))
-        unpruned = replace(pruning, top=None, threshold=0.0)
-        return (self._entry(key) for key in self._ranked(0, unpruned) if key in kept)
 
     def _ranked(self, side: int, pruning: Pruning) -> Iterator[tuple[int, int]]:
         """Give the pairs by the word of one side, for each the most frequent first, and prune them."""

@@ -13,6 +13,7 @@ import os
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -49,6 +50,12 @@ class Shard:
 
     inputs: tuple[str, ...]
     output: Path
+    scores: Path | None = None
+
+    @property
+    def outputs(self) -> tuple[Path, ...]:
+        """Name the files that are written, but for the manifest."""
+        return (self.output,) if self.scores is None else (self.output, self.scores)
 
     @property
     def manifest(self) -> Path:
@@ -56,10 +63,18 @@ class Shard:
         return self.output.with_name(self.output.name + MANIFEST)
 
 
-def find_shards(patterns: Sequence[str], out: str, dialect: str) -> list[Shard]:
+def find_shards(
+    patterns: Sequence[str],
+    out: str,
+    dialect: str,
+    *,
+    compress: str | None = None,
+    scores: str | None = None,
+) -> list[Shard]:
     """Find the files of one pattern, or of two whose matches belong together, in the order of their names.
 
-    Two files belong together if the wildcards of their patterns stand for the same.
+    Two files belong together if the wildcards of their patterns stand for the same. Outputs are compressed as
+    asked (`gz`, `zst`, `xz`); `scores` is the directory of the files of scores, if any are wanted.
 
     Raises:
         InputError: a pattern has no files, a file has no partner, or two would have one output.
@@ -70,11 +85,14 @@ def find_shards(patterns: Sequence[str], out: str, dialect: str) -> list[Shard]:
     if len(sides) == 2:
         _check_partners(patterns, sides)
         _check_partners(patterns[::-1], sides[::-1])
-    ending = ".jsonl" if dialect == "jsonl" else ".links"
-    shards = [
-        Shard(names, Path(out) / (_stem(names[0]) + ending))
-        for names in (tuple(side[wild] for side in sides) for wild in sides[0])
-    ]
+    packed = "" if compress is None else f".{compress}"
+    ending = (".jsonl" if dialect == "jsonl" else ".links") + packed
+    shards = []
+    for wild in sides[0]:
+        names = tuple(side[wild] for side in sides)
+        stem = _stem(names[0])
+        beside = None if scores is None else Path(scores) / f"{stem}.scores{packed}"
+        shards.append(Shard(names, Path(out) / (stem + ending), beside))
     for output, count in Counter(shard.output for shard in shards).items():
         if count > 1:
             raise InputError(f"two of the shards would be written to {output}: their names differ too little")
@@ -168,10 +186,12 @@ def align_shards(
         "wanted": asdict(job.wanted),
     }
     for shard in shards:
-        shard.output.parent.mkdir(parents=True, exist_ok=True)
+        for path in shard.outputs:
+            path.parent.mkdir(parents=True, exist_ok=True)
         known = _manifest(shard)
         if job.resume and known is not None and _is_done(shard, known, made_of):
-            clear_leftovers(shard.output)  # of a run that was killed behind its last line
+            for path in shard.outputs:
+                clear_leftovers(path)  # of a run that was killed behind its last line
             clear_leftovers(shard.manifest)
             yield shard, None
             continue
@@ -182,7 +202,7 @@ def align_shards(
 
 def _check_free(shard: Shard, *, resume: bool, known: bool) -> None:
     """Refuse to write over files, unless --resume finds a manifest: then bitweft wrote them."""
-    for path in (shard.output, shard.manifest):
+    for path in (*shard.outputs, shard.manifest):
         if path.exists() and not known:
             hint = "and no manifest says that bitweft wrote it; remove it, or give --force to overwrite it"
             raise InputError(f"exists already, {hint}", file=str(path))
@@ -195,8 +215,10 @@ def _align_shard(aligner: Aligner, shard: Shard, job: Shards, made_of: Mapping[s
     # A manifest without an end comes first: after a kill at any moment, what is there is known as bitweft's.
     write_bytes(shard.manifest, json_bytes(made_of))
     try:
-        with open_output(shard.output, force=True) as stream:
-            steps = write_links(aligner, bitext, stream, job.wanted, name=shard.inputs[0])
+        with ExitStack() as stack:
+            streams = [stack.enter_context(open_output(path, force=True)) for path in shard.outputs]
+            scores = None if shard.scores is None else streams[1]
+            steps = write_links(aligner, bitext, streams[0], job.wanted, scores=scores, name=shard.inputs[0])
             (summary,) = deque(steps, maxlen=1)
     except BaseException:
         if not shard.output.exists():
@@ -206,6 +228,7 @@ def _align_shard(aligner: Aligner, shard: Shard, job: Shards, made_of: Mapping[s
         **made_of,
         "inputs": [{"name": os.path.basename(name), "sha256": file_digest(name)} for name in shard.inputs],
         "output": {"name": shard.output.name, "sha256": file_digest(shard.output)},
+        **({} if shard.scores is None else {"scores": file_digest(shard.scores)}),
         "summary": asdict(summary),
     }
     write_bytes(shard.manifest, json_bytes(manifest))
@@ -224,7 +247,11 @@ def _manifest(shard: Shard) -> dict[str, Any] | None:
 def _is_done(shard: Shard, manifest: Mapping[str, Any], made_of: Mapping[str, Any]) -> bool:
     """Tell whether the output is whole, and of the same inputs, model and options."""
     known = json.loads(json.dumps(made_of))
-    if any(manifest.get(key) != value for key, value in known.items()) or not shard.output.is_file():
+    if any(manifest.get(key) != value for key, value in known.items()) or not all(
+        path.is_file() for path in shard.outputs
+    ):
+        return False
+    if shard.scores is not None and manifest.get("scores") != file_digest(shard.scores):
         return False
     try:
         inputs = [item["sha256"] for item in manifest["inputs"]]

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from itertools import repeat
+from typing import TYPE_CHECKING, TypeAlias
 
+from bitweft.errors import InputError, UsageError
+from bitweft.extras import needs
 from bitweft.text.bitext import SentencePair
+from bitweft.text.inputs import pair_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas
 
 Link: TypeAlias = tuple[int, int]
 Unlinked: TypeAlias = tuple[tuple[int, float], ...]  # positions of words without a link, with P(NULL)
+
+_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})(?::([0-9]*\.?[0-9]+))?", re.ASCII)
+_DRAWN = 60  # positions of a side that are drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +51,99 @@ class Alignment:
         probabilities = self.probabilities and [self.probabilities[place] for place in kept]
         return Alignment.of([self.links[place] for place in kept], probabilities)
 
+    @classmethod
+    def parse(cls, text: str) -> Alignment:
+        """Read `0-0 1-2`, or `0-0:0.9 1-2:0.5` with probabilities.
+
+        Raises:
+            InputError: this is not such a line.
+        """
+        items = [_LINK.fullmatch(item) for item in text.split()]
+        for item, word in zip(items, text.split(), strict=True):
+            if item is None:
+                raise InputError(f"{word!r} is not a link: write source-target, as in 0-0 1-2")
+        found = [item for item in items if item is not None]
+        links = [(int(item[1]), int(item[2])) for item in found]
+        known = [float(item[3]) for item in found if item[3] is not None]
+        if known and len(known) != len(links):
+            raise InputError("some links have a probability and some have none")
+        return cls.of(links, known or None)
+
+    def word_pairs(self, source: object, target: object) -> list[tuple[str, str]]:
+        """Return the linked words; sentences are what `Aligner.align` takes, strings cut at spaces.
+
+        Raises:
+            UsageError: a link is outside the sentences.
+        """
+        pair = pair_of((source, target))
+        self._check_inside(len(pair.source), len(pair.target))
+        return [(pair.source.tokens[s], pair.target.tokens[t]) for s, t in self.links]
+
+    def to_matrix(self, sources: int, targets: int) -> npt.NDArray[np.float64]:
+        """Return a (sources, targets) matrix: the probability of each link, or 1; 0 where there is none."""
+        import numpy as np
+
+        self._check_inside(sources, targets)
+        matrix = np.zeros((sources, targets))
+        for (s, t), probability in zip(self.links, self.probabilities or repeat(1.0), strict=False):
+            matrix[s, t] = probability
+        return matrix
+
+    def to_frame(self, source: object = None, target: object = None) -> pandas.DataFrame:
+        """Return a pandas table with a row for each link; of a pair, with the words.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        with needs("pandas"):
+            import pandas
+
+        columns: dict[str, Sequence[object]] = {"source": [s for s, _ in self.links]}
+        columns["target"] = [t for _, t in self.links]
+        if source is not None and target is not None:
+            words = self.word_pairs(source, target)
+            columns["source_word"], columns["target_word"] = (
+                [pair[side] for pair in words] for side in (0, 1)
+            )
+        if self.probabilities is not None:
+            columns["probability"] = self.probabilities
+        return pandas.DataFrame(columns)
+
+    def _check_inside(self, sources: int, targets: int) -> None:
+        for s, t in self.links:
+            if s >= sources or t >= targets:
+                raise UsageError(f"link {s}-{t} is outside sentences of {sources} and {targets} words")
+
+    def _repr_html_(self) -> str:
+        """Draw the links for a notebook: a row a source position, a column a target position."""
+        if not self.links:
+            return "<i>no links</i>"
+        sizes = [1 + max(link[side] for link in self.links) for side in (0, 1)]
+        if max(sizes) > _DRAWN:
+            return f"<code>{self}</code>"
+        shade = dict(zip(self.links, self.probabilities or repeat(1.0), strict=False))
+        head = "".join(f"<th>{t}</th>" for t in range(sizes[1]))
+        rows = [f"<tr><th></th>{head}</tr>"]
+        for s in range(sizes[0]):
+            cells = (_cell(shade.get((s, t)), f"{s}-{t}") for t in range(sizes[1]))
+            rows.append(f"<tr><th>{s}</th>{''.join(cells)}</tr>")
+        return f"<table>{''.join(rows)}</table>"
+
+    def __iter__(self) -> Iterator[Link]:
+        return iter(self.links)
+
     def __len__(self) -> int:
         return len(self.links)
 
     def __str__(self) -> str:
         return " ".join([f"{s}-{t}" for s, t in self.links])
+
+
+def _cell(probability: float | None, link: str) -> str:
+    if probability is None:
+        return "<td></td>"
+    color = f"background: rgba(42, 127, 98, {max(0.15, probability):.2f})"
+    return f'<td style="{color}" title="{link} {probability:.2f}">&nbsp;</td>'
 
 
 @dataclass(frozen=True, slots=True)

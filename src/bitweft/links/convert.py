@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from itertools import zip_longest
+from dataclasses import dataclass, field, replace
 
 from bitweft.errors import InputError, UsageError
-from bitweft.links.alignment import Alignment, Entry
-from bitweft.text.bitext import Sentence, SentencePair
+from bitweft.links.alignment import Alignment, Entry, Unlinked
+from bitweft.links.subwords import positions
+from bitweft.storage.lockstep import lockstep
+from bitweft.text.bitext import Bitext, SentencePair
 
 
 def convert(
     entries: Iterable[Entry],
     *,
     possible: str | None = None,
-    onto: Iterable[SentencePair] | None = None,
+    onto: Onto | None = None,
     inverse: bool = False,
 ) -> Iterator[Entry]:
     """Change entries as they pass: `keep` possible links as links or `drop` them, remap, swap the sides."""
     if possible not in (None, "keep", "drop"):
         raise UsageError(f"possible must be keep or drop, got {possible!r}")
     if onto is not None:
-        entries = remap(entries, onto)
+        entries = onto.carry(entries)
     for entry in entries:
         if possible == "drop":
             entry = replace(entry, alignment=entry.alignment.without(entry.unsure))
@@ -31,27 +32,55 @@ def convert(
         yield entry.inverse() if inverse else entry
 
 
-def remap(entries: Iterable[Entry], onto: Iterable[SentencePair]) -> Iterator[Entry]:
+@dataclass
+class Onto:
     """Carry links over to another tokenization of the same text, by where the characters stand.
 
-    White space, SentencePiece's `▁` and subword-nmt's `@@` do not count. A word in pieces gives its links to
-    every piece; pieces of one word give it all of theirs, each with its best probability.
+    A word in pieces gives its links to every piece; pieces of one word give it all of theirs, each with its
+    best probability. A pair whose two texts do not match (`bitweft.links.subwords`) gets no links, and is
+    kept in `unmatched`; or, if `strict`, is an error.
     """
-    for number, (entry, pair) in enumerate(zip_longest(entries, onto), 1):
-        if entry is None or pair is None:
-            raise InputError(
-                "the links and the other tokenization differ in their number of lines", line=number
-            )
+
+    pieces: Bitext | Iterable[SentencePair]
+    strict: bool = False
+    unmatched: list[str] = field(default_factory=list)  # file, line, and what does not match
+
+    @property
+    def name(self) -> str:
+        """Name the file of pieces, or the first of two, as messages do."""
+        return self._file(0)
+
+    def carry(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Carry entries over, one by one.
+
+        Raises:
+            UsageError: an entry does not have its text.
+            InputError: the two differ in their number of lines; a pair does not match and this is strict.
+        """
+        both = lockstep(entries, self.pieces, names=("links", self.name))
+        for line, (entry, pair) in enumerate(both, 1):
+            yield self.carried(entry, pair, line)
+
+    def carried(self, entry: Entry, pair: SentencePair, line: int) -> Entry:
+        """Carry one entry over."""
         if entry.pair is None:
             raise UsageError(
                 "to carry links over, the text that they belong to is needed: --source, --target"
             )
-        try:
-            source = positions(entry.pair.source, pair.source)
-            target = positions(entry.pair.target, pair.target)
-        except ValueError as error:
-            raise InputError(f"pair {number}: {error}", line=number) from error
-        yield _carried(entry, pair, source, target)
+        found = []
+        for side, (own, other) in enumerate(zip(entry.pair, pair, strict=True)):
+            try:
+                found.append(positions(own, other))
+            except ValueError as error:
+                if self.strict:
+                    raise InputError(str(error), file=self._file(side), line=line) from error
+                self.unmatched.append(f"{self._file(side)}:{line}: {error}")
+                return replace(entry, alignment=Alignment(), unsure=frozenset(), pair=pair, unlinked=None)
+        return _carried(entry, pair, found[0], found[1])
+
+    def _file(self, side: int) -> str:
+        names = self.pieces.names if isinstance(self.pieces, Bitext) else ("pieces",)
+        return names[min(side, len(names) - 1)]
 
 
 def _carried(entry: Entry, pair: SentencePair, source: list[list[int]], target: list[list[int]]) -> Entry:
@@ -65,29 +94,27 @@ def _carried(entry: Entry, pair: SentencePair, source: list[list[int]], target: 
     links = [link for link, _, _ in items]
     known = [probability for _, _, probability in items] if entry.alignment.probabilities else None
     sure = {link for link, unsure, _ in items if not unsure}
-    return replace(entry, alignment=Alignment.of(links, known), unsure=frozenset(links) - sure, pair=pair)
+    alignment = Alignment.of(links, known)
+    return replace(
+        entry,
+        alignment=alignment,
+        unsure=frozenset(links) - sure,
+        pair=pair,
+        unlinked=entry.unlinked and _carried_unlinked(entry.unlinked, alignment, (source, target)),
+    )
 
 
-def positions(sentence: Sentence, other: Sentence) -> list[list[int]]:
-    """For each token, list the tokens of the other tokenization that share a character with it."""
-    mine, theirs = _bare(sentence), _bare(other)
-    if "".join(mine) != "".join(theirs):
-        raise ValueError(f"not the same text: {sentence.text!r} and {other.text!r}")
-    owners = [place for place, piece in enumerate(theirs) for _ in piece]
-    found = []
-    start = 0
-    for piece in mine:
-        end = start + len(piece)
-        # A token of nothing but `▁` belongs to what follows it.
-        found.append(sorted(set(owners[start : max(end, start + 1)])))
-        start = end
-    return found
-
-
-def _bare(sentence: Sentence) -> list[str]:
-    last = len(sentence) - 1
-    pieces = [
-        token[:-2] if token.endswith("@@") and place < last else token
-        for place, token in enumerate(sentence.tokens)
-    ]
-    return ["".join(piece.replace("▁", " ").split()) for piece in pieces]
+def _carried_unlinked(
+    unlinked: tuple[Unlinked, Unlinked], alignment: Alignment, places: tuple[list[list[int]], list[list[int]]]
+) -> tuple[Unlinked, Unlinked]:
+    """Carry over the words without a link; a piece that two of them share has the higher chance of none."""
+    carried: list[Unlinked] = []
+    for side, own in enumerate(unlinked):
+        linked = {link[side] for link in alignment.links}
+        chances: dict[int, float] = {}
+        for word, chance in own:
+            for piece in places[side][word]:
+                if piece not in linked:
+                    chances[piece] = max(chance, chances.get(piece, 0.0))
+        carried.append(tuple(sorted(chances.items())))
+    return carried[0], carried[1]

@@ -40,7 +40,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from bitweft.errors import UsageError
+from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment, Link
 from bitweft.storage.lockstep import lockstep
 
@@ -84,8 +84,6 @@ class _Cells:
         numbers = chain.from_iterable(chain.from_iterable(chain(forward, backward)))
         links = np.fromiter(numbers, np.int64, 2 * int(counts.sum())).reshape(-1, 2)
         size = int(links.max(initial=-1)) + 1
-        if size > LONGEST:
-            raise UsageError(f"a link points at word {size:,}: sentences have at most {LONGEST:,} words")
         self.size = size + 2
         self.target_major = target_major
         pair = np.repeat(np.arange(2 * pairs) % max(pairs, 1), counts)
@@ -228,11 +226,11 @@ def symmetrize_all(
         raise UsageError(f"heuristic must be one of {', '.join(HEURISTICS)}, got {heuristic!r}")
     if order not in ORDERS:
         raise UsageError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
-    return _symmetrized(lockstep(forward, backward, names=names), heuristic, _ORDERS[order])
+    return _symmetrized(lockstep(forward, backward, names=names), heuristic, _ORDERS[order], names)
 
 
 def _symmetrized(
-    both: Iterator[tuple[Alignment, Alignment]], heuristic: str, order: _Order
+    both: Iterator[tuple[Alignment, Alignment]], heuristic: str, order: _Order, names: tuple[str, str]
 ) -> Iterator[Alignment]:
     if heuristic == "union":
         for ahead, back in both:
@@ -241,7 +239,10 @@ def _symmetrized(
         for ahead, back in both:
             yield _with_probabilities(tuple(sorted({*ahead.links}.intersection(back.links))), ahead, back)
     else:
+        done = 0
         for some in _gathered(both):
+            _check_places(some, names, done)
+            done += len(some)
             for links, (ahead, back) in zip(_grown(some, _RULES[heuristic], order), some, strict=True):
                 yield _with_probabilities(links, ahead, back)
 
@@ -262,6 +263,16 @@ def _gathered(both: Iterator[tuple[Alignment, Alignment]]) -> Iterator[list[tupl
         yield some
         raise fault
     yield some
+
+
+def _check_places(both: Sequence[tuple[Alignment, Alignment]], names: tuple[str, str], done: int) -> None:
+    """Refuse links of words that no sentence has; the first of the pairs is that of line `done` + 1."""
+    for line, pair in enumerate(both, done + 1):
+        for name, alignment in zip(names, pair, strict=True):
+            farthest = max(chain.from_iterable(alignment.links), default=0)
+            if farthest >= LONGEST:
+                message = f"a link points at word {farthest + 1:,}: sentences have at most {LONGEST:,} words"
+                raise InputError(message, file=name, line=line)
 
 
 def _grown(both: Sequence[tuple[Alignment, Alignment]], rule: _Rule, order: _Order) -> list[tuple[Link, ...]]:

@@ -8,13 +8,13 @@ refuses it, naming the option that the user gave.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
-from bitweft.errors import UsageError
+from bitweft.errors import InputError, NothingToLearnError, UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment, Unlinked
 from bitweft.links.evaluate import Score
 from bitweft.links.known import KnownLinks, WordPair
@@ -238,6 +238,11 @@ class Recipe(ABC):
         """Tell how many words of the source and of the target language it knows."""
 
     @property
+    def word_counts(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """Return how often it has seen each word of the source and of the target language (Offer.SCORES)."""
+        raise NotImplementedError
+
+    @property
     def workers(self) -> int:
         """Tell in how many threads to align at once."""
         return 1
@@ -286,3 +291,26 @@ def parse_style(text: str) -> float:
     if not 0 <= style <= 1:
         raise UsageError(f"links must be {', '.join(STYLES)} or a number from 0 to 1, got {text!r}")
     return style
+
+
+def check_learnable(lengths: Iterable[tuple[int, int]], longest: int, setting: str) -> None:
+    """Refuse a text without a pair to learn from, and say why there is none.
+
+    Arguments:
+        lengths: of the two sentences of each pair.
+        longest: how many words a sentence may have to be learned from.
+        setting: the name under which that can be changed.
+
+    Raises:
+        NothingToLearnError: no pair has words on both sides.
+        InputError: those that have are all too long.
+    """
+    with_words = [max(pair) for pair in lengths if min(pair) > 0]
+    if not with_words:
+        raise NothingToLearnError("no pair has words on both sides: there is nothing to learn from")
+    if min(with_words) > longest:
+        raise InputError(
+            f"every pair has a sentence of more than {longest:,} words, too many to learn from: "
+            f"split the lines into sentences, or give --set {setting}=N (the shortest pair needs "
+            f"{min(with_words):,})"
+        )

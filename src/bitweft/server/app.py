@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 import anyio
-from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bitweft.server import problems
 from bitweft.server.docs import docs_headers, docs_page
+from bitweft.server.lanes import Lanes
 from bitweft.server.limits import Limits
 from bitweft.server.page import icon, page, page_policy
 from bitweft.server.problems import Problem
@@ -26,6 +27,7 @@ from bitweft.server.service import Service
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 ADDRESSES = "any address"  # among the hosts: those that are given by their number
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})  # they change nothing
+HEAD = 16 << 10  # bytes of a request's line and headers
 PATIENCE = 16  # times the biggest body is read, and dropped: who is cut off while sending sees no answer
 HEADERS = {
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
@@ -72,23 +74,11 @@ def guarded(routes: Sequence[Route], hosts: frozenset[str] | None) -> ASGIApp:
 class _Endpoints:
     def __init__(self, service: Service, threads: int) -> None:
         self.service = service
-        self.threads = CapacityLimiter(threads)
-        self.waiting = 0
+        self.lanes = Lanes(service, threads)
 
     async def align(self, request: Request) -> Response:
         """Align in a thread, so that the loop goes on answering."""
-        body = await json_body(request, self.service.limits)
-        if self.waiting >= self.service.limits.waiting:
-            raise Problem(503, "too many requests are waiting; try again in a moment")
-        self.waiting += 1
-        try:
-            # A thread that has begun is not left behind: it looks at the clock itself.
-            with anyio.fail_after(self.service.limits.timeout):
-                return json_answer(await to_thread.run_sync(self.service.answer, body, limiter=self.threads))
-        except TimeoutError:
-            raise Problem(503, "the server is too busy; try again in a moment") from None
-        finally:
-            self.waiting -= 1
+        return json_answer(await self.lanes.answer(request, await json_body(request, self.service.limits)))
 
 
 async def json_body(request: Request, limits: Limits) -> bytes:
@@ -139,7 +129,9 @@ class _Guard:
             await send(message)
 
         app = self.app
-        if not self._is_own(_host(scope)):
+        if sum(len(name) + len(value) for name, value in scope.get("headers", ())) > HEAD:
+            app = problem_answer(Problem(431, f"the headers of a request may have {HEAD:,} bytes"))
+        elif not self._is_own(_host(scope)):
             app = problem_answer(Problem(421, "this server answers only to the names of this machine itself"))
         elif scope["type"] == "http" and scope["method"] not in SAFE and _is_foreign(scope):
             app = problem_answer(Problem(403, "pages of other sites may not send requests to this server"))
@@ -169,8 +161,8 @@ def _host(scope: Scope) -> str:
     """Find the name a request was sent to, without its port."""
     headers: dict[bytes, bytes] = dict(scope["headers"])
     given = headers.get(b"host", b"").decode("latin-1").strip().lower()
-    end = given.find("]") + 1 if given.startswith("[") else given.find(":")
-    return given[:end] if end > 0 else given
+    found = re.fullmatch(r"(\[[^\]]*\]|[^:]*)(:[0-9]*)?", given)
+    return found[1] if found else given
 
 
 def _fixed(answer: Response) -> ASGIApp:

@@ -22,7 +22,7 @@ from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.recipes.base import Inference
 from bitweft.server import problems
-from bitweft.server.app import ADDRESSES, LOOPBACK, application
+from bitweft.server.app import ADDRESSES, HEAD, LOOPBACK, application
 from bitweft.server.edit_app import edit_application
 from bitweft.server.editing import Names, Session, most_say, suggest
 from bitweft.server.limits import Limits
@@ -30,7 +30,6 @@ from bitweft.server.problems import Problem
 from bitweft.server.service import Service
 from bitweft.text.bitext import SentencePair
 
-HEAD = 16 << 10  # bytes of a request's line and headers
 PATIENCE = 15  # seconds for the head of a request to arrive, and for a next one on the same connection
 CONNECTIONS = 512
 
@@ -92,6 +91,11 @@ class _Connection(H11Protocol):
         super().connection_lost(exc)
         if self._timer is not None:
             self._timer.cancel()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        if self.cycle is not None and self.cycle.more_body:  # a request half sent is not waited for
+            self.transport.close()
 
     def _wait(self) -> None:
         if self._timer is not None:

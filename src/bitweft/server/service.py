@@ -8,7 +8,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,21 +25,44 @@ from bitweft.text.bitext import Bitext, Sentence, SentencePair
 CELLS = 1 << 18  # word pairs that are aligned between two looks at the clock
 
 
+class Task(NamedTuple):
+    """Hold what a request asks for."""
+
+    question: Question
+    pairs: list[SentencePair]
+    cells: int  # word pairs
+
+
 class Service:
     """Answer requests with one model, which any number of threads may share."""
 
     def __init__(self, aligner: Aligner, directory: str | Path, limits: Limits | None = None) -> None:
         self.aligner = aligner
         self.limits = limits or Limits()
-        self.about = json.dumps(_describe(aligner, Path(directory), self.limits), ensure_ascii=False).encode()
+        self.about = json.dumps(_describe(aligner, Path(directory), self.limits)).encode()
 
     def answer(self, body: bytes) -> bytes:
         """Align what a request's body holds; raise a Problem if it cannot be done."""
-        deadline = time.monotonic() + self.limits.timeout
+        return self.compute(self.read(body))
+
+    def read(self, body: bytes) -> Task:
+        """Cut the text of a request's body into words, and refuse too much of it by a Problem."""
         question = _question(body)
         pairs = self._pairs(question)
+        cells = sum(len(pair.source) * len(pair.target) for pair in pairs)
+        if cells > self.limits.cells:
+            detail = f"{cells:,} word pairs; at most {self.limits.cells:,} in a request: send less at a time"
+            raise Problem(422, detail)
+        return Task(question, pairs, cells)
+
+    def compute(self, task: Task, gone: Event | None = None) -> bytes:
+        """Align the pairs of a request, until `gone` is set or the time is over."""
+        deadline = time.monotonic() + self.limits.timeout
+        question = task.question
         answers: list[dict[str, Any]] = []
-        for chunk in _chunks(pairs):
+        for chunk in _chunks(task.pairs):
+            if gone is not None and gone.is_set():
+                raise Problem(400, "the client did not wait for the answer")
             if time.monotonic() > deadline:
                 detail = f"this took longer than {self.limits.timeout:g} seconds; send less at a time"
                 raise Problem(503, detail)

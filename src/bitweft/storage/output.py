@@ -17,6 +17,7 @@ import gzip
 import hashlib
 import io
 import json
+import lzma
 import os
 import shutil
 import signal
@@ -27,7 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import BinaryIO, TextIO, TypeAlias
+from typing import BinaryIO, TextIO, TypeAlias, cast
 
 from bitweft.errors import InputError, UsageError
 
@@ -42,9 +43,11 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 def open_output(path: AnyPath | None, *, force: bool = False) -> Iterator[TextIO]:
     """Open `path` for writing UTF-8 text; the file appears, whole, when the block ends well.
 
+    Bytes of file names that are not UTF-8 are written as escapes, `\\udce9`, which JSON reads back.
+
     Arguments:
         path: `None` and `-` mean standard output. A device, a pipe, or an open descriptor (`/dev/stdout`,
-            `/dev/fd/3`) is written straight.
+            `/dev/fd/3`) is written straight. A name that ends in `.gz`, `.zst` or `.xz` gets compressed text.
         force: replace a file that exists.
 
     Raises:
@@ -54,8 +57,8 @@ def open_output(path: AnyPath | None, *, force: bool = False) -> Iterator[TextIO
         yield _standard_output()
         sys.stdout.flush()
         return
-    with open_binary(path, force=force) as raw:
-        stream = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+    with open_binary(path, force=force) as raw, _packed(raw, os.fspath(path)) as packed:
+        stream = io.TextIOWrapper(packed, encoding="utf-8", errors="backslashreplace", newline="\n")
         yield stream
         stream.detach()  # flushed; the file is closed by who opened it
 
@@ -78,6 +81,24 @@ def open_binary(path: AnyPath, *, force: bool = False) -> Iterator[BinaryIO]:
             os.fsync(stream.fileno())
         _check_file(target, path, force)  # another program may have made one meanwhile
         os.replace(place / _NEW, target)
+
+
+@contextmanager
+def _packed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
+    """Compress what is written, as the ending of the name says: the same bytes always come to the same."""
+    if name.endswith(".gz"):
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
+            yield cast(BinaryIO, packed)
+    elif name.endswith(".xz"):
+        with lzma.LZMAFile(raw, "wb") as stream:
+            yield cast(BinaryIO, stream)
+    elif name.endswith(".zst"):
+        import zstandard
+
+        with zstandard.ZstdCompressor(write_checksum=True).stream_writer(raw, closefd=False) as writer:
+            yield cast(BinaryIO, writer)
+    else:
+        yield raw
 
 
 @contextmanager
@@ -246,7 +267,7 @@ def _exit(number: int, frame: FrameType | None) -> None:
 def _standard_output() -> TextIO:
     """Give standard output, in UTF-8 with plain line feeds whatever the system's habits."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
     return sys.stdout
 
 

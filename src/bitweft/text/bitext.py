@@ -75,7 +75,8 @@ class Bitext:
     """Walk sentence pairs from files, as often as wanted, without holding them.
 
     Give two files, or one that holds both sides: `src ||| tgt`, two columns (TSV), or JSON lines.
-    `-` is standard input. After a walk, `oddities` says what was put right on the way; unless `strict`, a
+    `-` is standard input. With `streaming`, standard input and pipes are read as they come, and can be
+    walked only once. After a walk, `oddities` says what was put right on the way; unless `strict`, a
     line that cannot be read is an empty pair, and counted there.
     """
 
@@ -88,13 +89,18 @@ class Bitext:
         format: str = "auto",
         languages: Sequence[str] | None = None,
         strict: bool = True,
+        streaming: bool = False,
     ) -> None:
         _check_options(source, target, tokenize, format)
         self.tokenize = tokenize
         self.format = "parallel" if target is not None else format
         self.languages = None if languages is None else tuple(languages)
         self.oddities = Oddities()
-        self._files = [LineFile(path, strict=strict) for path in (source, target) if path is not None]
+        self._files = [
+            LineFile(path, strict=strict, streaming=streaming)
+            for path in (source, target)
+            if path is not None
+        ]
         self._texts: tuple[tuple[str, str], ...] | None = None
         self._swapped = False
 
@@ -110,11 +116,28 @@ class Bitext:
         """Name the files, as messages do."""
         return ("memory",) if self._texts is not None else tuple(file.name for file in self._files)
 
+    def idle(self) -> bool:
+        """Tell whether the next pair of a stream would have to be waited for."""
+        return any(file.idle() for file in self._files)
+
     def reversed(self) -> Bitext:
         """Swap source and target."""
         other = copy.copy(self)
         other._swapped = not self._swapped
         return other
+
+    def tokenized(self, how: str) -> Bitext:
+        """Cut the same text in another way."""
+        _check_options("", None, how, "auto")
+        other = copy.copy(self)
+        other.tokenize = how
+        return other
+
+    def raw_lines(self) -> Iterator[tuple[str, ...]]:
+        """Walk the lines of each file as they stand; bytes that are no UTF-8 are written as `\\xe9`."""
+        walks = [file.raw_lines() for file in self._files]
+        for lines in zip(*walks, strict=True):
+            yield tuple(line.decode("utf-8", errors="backslashreplace") for line in lines)
 
     def __iter__(self) -> Iterator[SentencePair]:
         oddities = Oddities()

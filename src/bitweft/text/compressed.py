@@ -18,6 +18,9 @@ _ZSTD = 0xFD2FB528
 _SKIPPABLE = range(0x184D2A50, 0x184D2A60)  # frames of zstd that hold something else
 
 
+_MAGIC = (b"\x1f\x8b", _XZ, *(number.to_bytes(4, "little") for number in (_ZSTD, *_SKIPPABLE)))
+
+
 class DamagedError(Exception):
     """Report compressed bytes that do not decompress."""
 
@@ -34,6 +37,13 @@ def decompressed(raw: BinaryIO) -> BinaryIO:
     if magic == _ZSTD or magic in _SKIPPABLE:
         return cast(BinaryIO, io.BufferedReader(_Blocks(_zstd_blocks(raw)), BLOCK))
     return raw
+
+
+def is_compressed(start: bytes) -> bool | None:
+    """Tell from its first bytes whether a file is compressed; None if it takes more of them to tell."""
+    if any(map(start.startswith, _MAGIC)):
+        return True
+    return None if any(magic.startswith(start) for magic in _MAGIC) else False
 
 
 class _Blocks(io.RawIOBase):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import Any, TypeAlias
 
 from bitweft.errors import InputError, UsageError
@@ -19,7 +18,7 @@ _LOOKED_AT = 1000  # lines that must all agree before a format is taken as certa
 
 def detect_format(file: LineFile) -> str:
     """Tell the format of a joint file, where its first lines leave no doubt."""
-    lines = list(islice(file.lines(), _LOOKED_AT))
+    lines = file.head(_LOOKED_AT)
     if not lines:
         return "joint"
     fitting = [name for name, fits in _FITS.items() if all(map(fits, lines))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -10,13 +11,17 @@ import sys
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
 from bitweft.errors import InputError
 from bitweft.text.compressed import BLOCK, DamagedError, decompressed
+from bitweft.text.encoding import foreign_encoding, remedy
+from bitweft.text.pipe import Pipe
 
 LONGEST_LINE = 100_000_000  # bytes: a longer line is damaged, and not held
 # White space that is neither space nor tab, and the zero-width characters that pass for it.
@@ -61,20 +66,54 @@ class LineFile:
     """Give the lines of a file, without their ends; only a line feed ends a line.
 
     `-` is standard input. What cannot be read twice (standard input, a pipe) is first copied to a
-    temporary file. Unless `strict`, a line that is not UTF-8, or longer than LONGEST_LINE, is counted and
-    given as an empty one.
+    temporary file or, if it is `streaming` and not compressed, read as it comes, once. Unless `strict`, a
+    line that is not UTF-8, or longer than LONGEST_LINE, is counted and given as an empty one.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, strict: bool = True) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, strict: bool = True, streaming: bool = False) -> None:
         self.name = os.fspath(path)
         self.strict = strict
+        self.streaming = streaming
         self._spooled: str | None = None
+        self._pipe: Pipe | None = None
+        self._streamed: Iterator[bytes] | None = None  # the rest of the pipe, in runs of whole lines
+        self._held: deque[bytes] = deque()  # those that were looked at, but not yet walked
+        self._left = 0  # lines of the run that is walked
+        self._walked = False  # a pipe can be once
 
     def lines(self, oddities: Oddities | None = None) -> Iterator[str]:
         """Walk the lines from the first, adding to `oddities` on the way."""
-        oddities = Oddities() if oddities is None else oddities
+        for lines in self._runs(self._blocks(), Oddities() if oddities is None else oddities):
+            if self._pipe is None:
+                yield from lines
+            else:
+                for self._left, line in zip(range(len(lines) - 1, -1, -1), lines, strict=True):
+                    yield line
+
+    def head(self, count: int) -> list[str]:
+        """Give the first lines, `count` of them if there are as many; a walk gives them again."""
+        blocks = self._read()
+        held = [next(blocks, b"")]
+        if self._pipe is None:
+            return list(islice(self.lines(), count))
+        lines = held[0].count(b"\n")
+        while lines < count and (block := next(blocks, None)):
+            held.append(block)
+            lines += block.count(b"\n")
+        self._streamed = blocks
+        self._held.extend(filter(None, held))
+        return list(islice(chain.from_iterable(self._runs(held, Oddities())), count))
+
+    def idle(self) -> bool:
+        """Tell whether the next line of a pipe that is walked would have to be waited for."""
+        return self._pipe is not None and not self._left and not self._held and self._pipe.idle()
+
+    def _runs(self, blocks: Iterable[bytes], oddities: Oddities) -> Iterator[list[str]]:
+        """Give the lines of each block."""
         number = 1
-        for block in self._blocks():
+        for block in blocks:
+            if number == 1:
+                self._check_encoding(block)
             text = self._decode(block, number, oddities)
             if number == 1 and text.startswith("\ufeff"):
                 oddities.byte_order_marks += 1
@@ -87,13 +126,19 @@ class LineFile:
                 lines = [self._strip_return(line, oddities) for line in lines]
             _count_spaces(text, lines, oddities)
             number += len(lines)
-            yield from lines
+            yield lines
 
     def raw_lines(self) -> Iterator[bytes]:
         """Walk the lines as they are in the file, whether they are text or not, without their line feeds."""
         for block in self._blocks():
             lines = block.split(b"\n")
             yield from lines[:-1] if block.endswith(b"\n") else lines
+
+    def _check_encoding(self, block: bytes) -> None:
+        """Refuse a file that as a whole is in another encoding: to pass over its lines would lose it."""
+        encoding = foreign_encoding(block)
+        if encoding is not None:
+            raise InputError(remedy(encoding, self.name), file=self.name, line=1)
 
     @staticmethod
     def _strip_return(line: str, oddities: Oddities) -> str:
@@ -112,17 +157,26 @@ class LineFile:
             column = error.start - (before.rfind(b"\n") + 1) + 1
             line = number + before.count(b"\n")
             hint = "convert the file to UTF-8, e.g. with iconv"
-            if block[:2] in (b"\xff\xfe", b"\xfe\xff") and number == 1:
-                hint = "it looks like UTF-16: iconv -f UTF-16 -t UTF-8"
             message = f"not UTF-8 at byte {column} of the line (0x{block[error.start]:02x}); {hint}"
             raise InputError(message, file=self.name, line=line) from error
 
     def _blocks(self) -> Iterator[bytes]:
-        """Yield runs of whole lines."""
+        """Yield runs of whole lines; of a pipe that streams, what was looked at and then the rest."""
+        if self._walked:
+            raise RuntimeError(f"{self.name}: a pipe that streams was walked twice")
+        blocks = self._streamed or self._read()
+        while self._held:
+            yield self._held.popleft()
+        for block in blocks:
+            self._walked = self._pipe is not None
+            yield block
+
+    def _read(self) -> Iterator[bytes]:
+        """Open the file, and yield runs of whole lines."""
         line = 1
         with self._open() as raw:
             try:
-                with decompressed(raw) as stream:
+                with raw if isinstance(raw, Pipe) else decompressed(raw) as stream:
                     while block := stream.read(BLOCK):
                         block = self._whole(block, stream, line)
                         yield block
@@ -133,7 +187,7 @@ class LineFile:
             except (OSError, zlib.error, DamagedError) as error:
                 raise InputError(f"cannot be read: {error}", file=self.name, line=line) from error
 
-    def _whole(self, block: bytes, stream: BinaryIO, line: int) -> bytes:
+    def _whole(self, block: bytes, stream: BinaryIO | Pipe, line: int) -> bytes:
         """Read on to the end of the block's last line; put a byte that is no text for a line too long."""
         if block.endswith(b"\n"):
             return block
@@ -148,10 +202,14 @@ class LineFile:
             rest = stream.readline(BLOCK)
         return block[:start] + _NO_TEXT + rest[-1:]
 
-    def _open(self) -> BinaryIO:
+    def _open(self) -> BinaryIO | Pipe:
         try:
-            if self._spooled is None and self._must_spool():
-                self._spool()
+            if self._spooled is None and self._is_pipe():
+                pipe = Pipe(self._unbuffered())
+                if self.streaming and not pipe.is_compressed():
+                    self._pipe = pipe
+                    return pipe
+                self._spool(pipe)
             return open(self._spooled or self.name, "rb")
         except IsADirectoryError as error:
             raise InputError("is a directory; give a file", file=self.name) from error
@@ -160,7 +218,7 @@ class LineFile:
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", file=self.name) from error
 
-    def _must_spool(self) -> bool:
+    def _is_pipe(self) -> bool:
         if self.name == "-":
             return True
         mode = os.stat(self.name).st_mode
@@ -168,15 +226,19 @@ class LineFile:
             raise IsADirectoryError(self.name)
         return not stat.S_ISREG(mode)
 
-    def _spool(self) -> None:
+    def _unbuffered(self) -> BinaryIO:
+        if self.name != "-":
+            return open(self.name, "rb", buffering=0)
+        try:
+            return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
+        except io.UnsupportedOperation:  # no file, but something in memory
+            return sys.stdin.buffer
+
+    def _spool(self, pipe: Pipe) -> None:
         descriptor, path = tempfile.mkstemp(prefix="bitweft-")
         weakref.finalize(self, _remove, path)
-        with os.fdopen(descriptor, "wb") as copy:
-            if self.name == "-":
-                shutil.copyfileobj(sys.stdin.buffer, copy)
-            else:
-                with open(self.name, "rb") as pipe:
-                    shutil.copyfileobj(pipe, copy)
+        with os.fdopen(descriptor, "wb") as copy, pipe:
+            shutil.copyfileobj(pipe, copy)
         self._spooled = path
 
 

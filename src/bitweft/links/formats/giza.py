@@ -9,6 +9,7 @@ from itertools import zip_longest
 from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment, Entry, Link
 from bitweft.links.formats.naacl import check_gap
+from bitweft.links.formats.pharaoh import finite
 from bitweft.text.bitext import Sentence, SentencePair
 from bitweft.text.lines import LineFile
 from bitweft.text.tokenize import by_space
@@ -56,7 +57,7 @@ def _entry(header: re.Match[str], second: str, third: str) -> Entry:
         if not 0 <= t < len(target):
             raise ValueError(f"position {t + 1} is not in the target sentence of {len(target)} words")
     pair = SentencePair(Sentence(words, " ".join(words)), Sentence(target, second))
-    return Entry(Alignment.of(links), score=float(header[4]), name=header[1], pair=pair)
+    return Entry(Alignment.of(links), score=finite(header[4]), name=header[1], pair=pair)
 
 
 def _parse(tokens: Sequence[str]) -> tuple[list[str], list[Link]]:

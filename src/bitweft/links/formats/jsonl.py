@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,7 +35,7 @@ def _entry(value: Any) -> Entry:
         raise ValueError("some links have a probability and some have none")
     score = value.get("score")
     if score is not None and not _is_number(score):
-        raise ValueError(f'"score" is {score!r}, not a number')
+        raise ValueError(f'"score" is {score!r}, not a finite number')
     name = value.get("id")
     return Entry(
         Alignment.of(links + possible, known or None),
@@ -60,11 +61,11 @@ def _links(value: Any, key: str) -> tuple[list[Link], list[float | None]]:
 
 
 def _is_index(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _pair(value: dict[str, Any]) -> SentencePair | None:
@@ -77,6 +78,7 @@ def _sentence(value: dict[str, Any], side: str) -> Sentence:
     text, spans = value[side], value.get(f"{side}_spans")
     if not isinstance(text, str):
         raise ValueError(f'"{side}" must be a text')
+    text = text.replace("\n", " ")  # it would break every format of lines; offsets stay as they were
     if spans is None:
         return tokenize(text)
     end = 0

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from bitweft.errors import InputError
 from bitweft.links.alignment import Entry
-from bitweft.links.formats.pharaoh import Item, decimal, entry_of
+from bitweft.links.formats.pharaoh import Item, decimal, entry_of, finite
 from bitweft.text.lines import LineFile
 
 WIDEST_GAP = 1_000_000
@@ -77,7 +77,7 @@ def parse_line(line: str) -> tuple[int, Item]:
     if len(rest) > 1:
         raise ValueError(f"{words[3]!r} is neither S (sure) nor P (possible)")
     try:
-        confidence = float(rest[0]) if rest else None
+        confidence = finite(rest[0]) if rest else None
     except ValueError:
         raise ValueError(f"{rest[0]!r} is neither S (sure) nor P (possible) nor a confidence") from None
     return sentence, ((s - 1, t - 1) if s and t else None, sure, confidence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -24,6 +25,14 @@ _EXAMPLES = {
 }
 
 
+def finite(text: str) -> float:
+    """Read a number; one that is infinite or none could not be written in every format."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not a finite number")
+    return number
+
+
 class Items(dict[str, Item]):
     """Parse each distinct word of a file of links once: few differ."""
 
@@ -37,7 +46,7 @@ class Items(dict[str, Item]):
         if found is None or not self._allowed(found):
             raise ValueError(f"{word!r} is not a link like {_EXAMPLES[self.dialect]}")
         source, mark, target, scores = found.groups()
-        probability = float(scores.split(":")[1]) if scores else None
+        probability = finite(scores.split(":")[1]) if scores else None
         if "NULL" in (source, target):
             item: Item = (None, True, probability)
         else:

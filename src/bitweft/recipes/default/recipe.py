@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from safetensors.numpy import save_file
 
-from bitweft.errors import ModelError, NothingToLearnError, UsageError
+from bitweft.errors import ModelError, UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.evaluate import evaluate
 from bitweft.links.known import WordPair
@@ -29,6 +29,7 @@ from bitweft.recipes.base import (
     Record,
     Running,
     Tuning,
+    check_learnable,
 )
 from bitweft.recipes.default.blas import one_blas_thread
 from bitweft.recipes.default.bounds import LARGEST, read_counts
@@ -79,7 +80,7 @@ from bitweft.recipes.default.posterior import (
     with_probabilities,
 )
 from bitweft.recipes.default.refine.memory import Meeting
-from bitweft.recipes.default.refine.refiner import between, shipped
+from bitweft.recipes.default.refine.refiner import Refiner, between, read_refiner, shipped, tree_arrays
 from bitweft.recipes.default.refine.tune import Cells as RefinedCells
 from bitweft.recipes.default.refine.tune import Tuned, cells_of, logit, read_tuned, tune, untuned
 from bitweft.recipes.default.spelling import Reader, Spelling
@@ -146,6 +147,7 @@ class DefaultRecipe(Recipe):
         self.nulls: list[Floats] = []
         self.scales: list[Floats] = []
         self.signs: list[Floats] = []
+        self.refiner: Refiner = shipped()
         self.tuned: Tuned | None = None
 
     @property
@@ -158,6 +160,13 @@ class DefaultRecipe(Recipe):
         """Tell how many words of the source and of the target language it knows."""
         self._learned()
         source, target = (len(spelling.words) for spelling in self.spellings)
+        return source, target
+
+    @property
+    def word_counts(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """Return how often it has seen each word of the source and of the target language."""
+        self._learned()
+        source, target = (spelling.words.counts for spelling in self.spellings)
         return source, target
 
     @classmethod
@@ -186,7 +195,8 @@ class DefaultRecipe(Recipe):
             texts, config, seed=self.seed, threads=self.threads, knowledge=knowledge, loops=self.loops
         )
         if not len(learning.pairs):
-            raise NothingToLearnError("no pair has words on both sides: there is nothing to learn from")
+            lengths = (np.diff(text.offsets).tolist() for text in texts)
+            check_learnable(zip(*lengths, strict=True), config.longest, "longest")
         checkpoint = extras.checkpoint
         yield from learning.run() if checkpoint is None else with_checkpoints(learning, checkpoint)
         self._take(learning, extras.continue_training)
@@ -277,7 +287,7 @@ class DefaultRecipe(Recipe):
             return found._replace(values=calibrated(found.values).astype(np.float32))
         tuned = self._tuned(style)
         bound = logit(tuned.threshold if threshold is None else threshold)
-        deciding = Deciding(shipped().trees, *between(tuned.style), tuned.trees, tuned.memory, bound)
+        deciding = Deciding(self.refiner.trees, *between(tuned.style), tuned.trees, tuned.memory, bound)
         return refine(inputs, pairs, coded.signs, new_tally(0), deciding, scores)
 
     def _tuned(self, style: float | None) -> Tuned:
@@ -348,7 +358,7 @@ class DefaultRecipe(Recipe):
             raise UsageError("tune needs refined links: the model has the setting refined=false")
         before = evaluate(self.align(pairs), gold, names=("the text", "the gold"))
         now = self._tuned(None)
-        tuned, expected = tune(self.look(pairs, gold), shipped(), now, self._sizes)
+        tuned, expected = tune(self.look(pairs, gold), self.refiner, now, self._sizes)
         if tuned is now:
             return Tuning(before, before, "nothing: no choice was surely better", expected)
         self.tuned = tuned
@@ -429,6 +439,9 @@ class DefaultRecipe(Recipe):
             "counts.sources": counts.sources,
             "counts.values": counts.values,
         }
+        arrays |= tree_arrays(
+            "refiner", self.refiner.trees
+        )  # so links do not change with the package
         if self.tuned is not None:
             arrays |= self.tuned.arrays()
         save_file(arrays, directory / WEIGHTS)
@@ -461,6 +474,7 @@ class DefaultRecipe(Recipe):
             for name, own in zip(("source", "target"), spellings, strict=True)
         ]
         recipe._set(spellings, tables, vectors)
+        recipe.refiner = read_refiner(arrays)
         recipe.tuned = read_tuned(arrays, recipe._sizes)
         recipe.nulls, recipe.scales = (
             [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,13 +13,14 @@ from torch import Tensor
 from bitweft.links.alignment import Alignment
 from bitweft.links.symmetrize import HEURISTICS
 from bitweft.recipes.paper.aggregation import posteriors
-from bitweft.recipes.paper.batches import Sentences, padded
+from bitweft.recipes.paper.batches import Rows, Sentences, padded
 from bitweft.recipes.paper.features import EncodedText
 from bitweft.recipes.paper.network import Network
 from bitweft.settings import Settings, setting
 
 CELLS = 16_000_000  # how many numbers a tensor of scores may hold at once
 BATCH = 64
+PADDED = 1 << 20  # word pairs of a batch, padding included; one pair may have more
 GROUP = 8  # target sentences that share their negatives in the statistics
 DECIMALS = 6  # of a score: sums in another order, as other batches have them, then decide alike
 
@@ -116,6 +117,23 @@ def negative_scores(
     return NegativeScores(mean, (sums[2] / count - mean**2).clamp(min=0).sqrt())
 
 
+def _batches(rows: Rows, source: Rows, target: Rows) -> Iterator[Rows]:
+    """Part pairs into batches of like lengths on both sides: PADDED cells at most, a fourth filled."""
+    buckets = [np.ceil(np.log2(lengths[rows])) for lengths in (source, target)]
+    rows = rows[np.lexsort((source[rows], target[rows], *buckets))]
+    sizes = zip(source[rows].tolist(), target[rows].tolist(), strict=True)
+    start, filled, widest = 0, 0, (0, 0)
+    for at, (s, t) in enumerate(sizes):
+        wider = max(widest[0], s), max(widest[1], t)
+        cells = (at - start + 1) * wider[0] * wider[1]
+        if at > start and (at - start == BATCH or cells > min(PADDED, 4 * (filled + s * t))):
+            yield rows[start:at]
+            start, filled, wider = at, 0, (s, t)
+        filled, widest = filled + s * t, wider
+    if start < len(rows):
+        yield rows[start:]
+
+
 def best_words(
     networks: Sequence[Network], negative: NegativeScores, source: EncodedText, target: EncodedText
 ) -> list[BestWords]:
@@ -124,9 +142,7 @@ def best_words(
     nothing = BestWords(np.zeros(0, np.int64), *(np.zeros(0) for _ in range(4)))
     found = [nothing] * len(source)
     rows = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
-    rows = rows[np.lexsort((source.lengths[rows], target.lengths[rows]))]
-    for at in range(0, len(rows), BATCH):
-        own = rows[at : at + BATCH]
+    for own in _batches(rows, source.lengths, target.lengths):
         one, other = padded(source, own, device), padded(target, own, device)
         scores = mean_scores(networks, one, other).double().round(decimals=DECIMALS)
         scores = scores.masked_fill(~one.mask[:, :, None], -torch.inf)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from safetensors.torch import save_file
 
-from bitweft.errors import InputError, ModelError, NothingToLearnError, UsageError
+from bitweft.errors import InputError, ModelError, UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.evaluate import Score, evaluate
 from bitweft.links.symmetrize import symmetrize_all
@@ -33,6 +33,7 @@ from bitweft.recipes.base import (
     Record,
     Running,
     Tuning,
+    check_learnable,
 )
 from bitweft.recipes.devices import check_device
 from bitweft.recipes.paper.config import PaperConfig
@@ -128,8 +129,8 @@ class PaperRecipe(Recipe):
         """Learn both directions from the pairs, telling how far it is; done when the iterator ends."""
         self._set_threads()
         sides = self._sentences(text)
-        if not any(source and target for source, target in zip(*sides, strict=True)):
-            raise NothingToLearnError("no pair has words on both sides: there is nothing to learn from")
+        lengths = (map(len, side) for side in sides)
+        check_learnable(zip(*lengths, strict=True), self.config.training.longest, "training.longest")
         self.inventories = self._learn_inventories(sides)
         texts = self._encode(sides)
         vectors = [self._initial_vectors(side, texts[side]) for side in (0, 1)]

@@ -79,8 +79,11 @@ class Stages:
         if kept is None:
             return None
         arrays, facts = kept
-        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-        return tensors, facts["epoch"], facts["record"]
+        epoch, record = facts.get("epoch"), facts.get("record")
+        if type(epoch) is not int or epoch < 0 or not isinstance(record, dict | None):
+            assert self.checkpoint is not None
+            raise ModelError(f"{self.checkpoint.path(_slug(stage))}: the checkpoint is damaged: no epoch")
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}, epoch, record
 
 
 def _slug(stage: str) -> str:

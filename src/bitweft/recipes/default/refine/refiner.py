@@ -71,7 +71,12 @@ def shipped() -> Refiner:
 
 def load_refiner(path: Path) -> Refiner:
     """Read a refiner that `save` wrote."""
-    return Refiner(read_trees(Arrays(path), "refiner", STYLE + 1))
+    return read_refiner(Arrays(path))
+
+
+def read_refiner(arrays: Arrays) -> Refiner:
+    """Take a refiner out of arrays."""
+    return Refiner(read_trees(arrays, "refiner", STYLE + 1))
 
 
 def tree_arrays(name: str, trees: Trees) -> dict[str, Any]:

@@ -1,0 +1,257 @@
+"""How well are pairs told from damaged ones? bitweft's quality and score, eflomal's scores, lengths.
+
+    python benchmarks/filtering.py ro-en en-fr:50k en-cs:50k --docs
+
+Blocks of 20 lines of the training text are held out, one of 25; systems learn from the rest. Each held pair
+is damaged in every way of `DAMAGES`, as the trainers of filters do. ROC-AUC is the chance that a good pair
+is ranked above a damaged one; false accepts are the damaged pairs left when 95 % of the good ones are kept.
+
+eflomal learns from the same text, makes priors of its links, and scores good and damaged pairs together, by
+these priors; its two directions are averaged. It is looked for beside Python, or in --eflomal DIR.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeAlias
+
+import numpy as np
+from scipy.stats import rankdata
+
+from bitweft.aligner import Aligner
+from bitweft.corpus.filter import Judge
+from corpora import ROOT, Row, pairs_of
+
+Words: TypeAlias = list[str]
+Pair: TypeAlias = tuple[Words, Words]
+Damage: TypeAlias = Callable[[random.Random, "Text", int], Pair]
+
+BLOCK, EVERY, HELD = 20, 25, 12
+RECALL = 0.95
+RESULTS = ROOT / "benchmarks" / "results" / "filtering"
+SYSTEMS = ("bitweft quality", "bitweft score", "eflomal", "length ratio")
+
+
+@dataclass(frozen=True)
+class Text:
+    """Hold the text to learn from, and the pairs held out of it."""
+
+    train: list[Pair]
+    held: list[Pair]
+
+    @classmethod
+    def of(cls, row: Row) -> Text:
+        """Part a language pair."""
+        train: list[Pair] = []
+        held: list[Pair] = []
+        for number, (source, target) in enumerate(pairs_of(row.text, "train", row.pairs)):
+            pair = (source.split(), target.split())
+            if all(pair):
+                (held if number // BLOCK % EVERY == HELD else train).append(pair)
+        return cls(train, held)
+
+
+def cut(draw: random.Random, text: Text, place: int) -> Pair:
+    """Keep 30 to 70 % of one side: its beginning or its end."""
+    pair = list(text.held[place])
+    side = draw.randrange(2)
+    words = pair[side]
+    size = max(1, round(len(words) * draw.uniform(0.3, 0.7)))
+    start = draw.choice((0, len(words) - size))
+    pair[side] = words[start : start + size]
+    return pair[0], pair[1]
+
+
+def replaced(draw: random.Random, text: Text, place: int) -> Pair:
+    """Put words of other sentences for 30 to 70 % of the target words."""
+    source, target = text.held[place]
+    size = max(1, round(len(target) * draw.uniform(0.3, 0.7)))
+    changed = list(target)
+    for n in draw.sample(range(len(target)), size):
+        changed[n] = draw.choice(draw.choice(text.train)[1])
+    return source, changed
+
+
+def neighbors(draw: random.Random, text: Text, place: int) -> Pair:
+    """Take the target of a line nearby."""
+    step = draw.choice((-3, -2, -1, 1, 2, 3))
+    other = place + step if 0 <= place + step < len(text.held) else place - step
+    return text.held[place][0], text.held[other][1]
+
+
+def wrong(draw: random.Random, text: Text, place: int) -> Pair:
+    """Take a target of like length from anywhere."""
+    source, target = text.held[place]
+    drawn = (draw.choice(text.held)[1] for _ in range(200))
+    others = [other for other in drawn if other != target]
+    return source, min(others, key=lambda other: abs(len(other) - len(target)))
+
+
+def copies(draw: random.Random, text: Text, place: int) -> Pair:
+    """Put one side on both."""
+    words = text.held[place][draw.randrange(2)]
+    return words, words
+
+
+def shuffled(draw: random.Random, text: Text, place: int) -> Pair:
+    """Shuffle the target words."""
+    source, target = text.held[place]
+    return source, draw.sample(target, len(target))
+
+
+DAMAGES: dict[str, Damage] = {
+    "cut": cut,
+    "replaced words": replaced,
+    "neighboring lines": neighbors,
+    "wrong partners": wrong,
+    "copies": copies,
+    "shuffled words": shuffled,
+}
+
+
+def damaged(text: Text, seed: int = 1) -> dict[str, list[Pair]]:
+    """Damage every held pair in every way."""
+    found = {}
+    for name, damage in DAMAGES.items():
+        draw = random.Random(f"{seed} {name}")
+        found[name] = [damage(draw, text, place) for place in range(len(text.held))]
+    return found
+
+
+def auc(good: Sequence[float], bad: Sequence[float]) -> float:
+    """Return the chance that a good pair has the higher score; half of the ties count."""
+    ranks = rankdata(np.concatenate([good, bad]))[: len(good)]
+    return float((ranks.sum() - len(good) * (len(good) + 1) / 2) / (len(good) * len(bad)))
+
+
+def false_accepts(good: Sequence[float], bad: Sequence[float]) -> float:
+    """Return the share of bad pairs that are kept with 95 % of the good ones."""
+    return float((np.asarray(bad) >= np.quantile(good, 1 - RECALL)).mean())
+
+
+Scores: TypeAlias = dict[str, tuple[list[float], list[float]]]  # by damage: of the good, of the damaged
+
+
+def by_bitweft(text: Text, bad: dict[str, list[Pair]]) -> dict[str, Scores]:
+    """Score by a model of bitweft."""
+    judge = Judge(Aligner(seed=1, threads=1).fit(text.train))
+    good = list(judge.judge(text.held))
+    found: dict[str, Scores] = {"bitweft quality": {}, "bitweft score": {}}
+    for name, pairs in bad.items():
+        own = list(judge.judge(pairs))
+        found["bitweft quality"][name] = [one.quality for one in good], [one.quality for one in own]
+        found["bitweft score"][name] = [one.score for one in good], [one.score for one in own]
+    return found
+
+
+def by_length(text: Text, bad: dict[str, list[Pair]]) -> dict[str, Scores]:
+    """Score by the ratio of the lengths in characters, against that of the text."""
+    usual = np.median([_log_ratio(pair) for pair in text.train])
+    scores = {
+        name: [-abs(_log_ratio(pair) - usual) for pair in pairs]
+        for name, pairs in {"": text.held, **bad}.items()
+    }
+    return {"length ratio": {name: (scores[""], scores[name]) for name in bad}}
+
+
+def _log_ratio(pair: Pair) -> float:
+    source, target = (1 + sum(map(len, words)) for words in pair)
+    return float(np.log(target / source))
+
+
+def by_eflomal(text: Text, bad: dict[str, list[Pair]], commands: Path, directory: Path) -> dict[str, Scores]:
+    """Score by eflomal, with priors from the text: lower is better there, so the sign is changed."""
+    files = _write(text.train, directory / "train")
+    links = [str(directory / name) for name in ("forward", "backward")]
+    priors = str(directory / "priors")
+    ends = ["-f", links[0], "-r", links[1]]
+    _run(commands / "eflomal-align", "-s", files[0], "-t", files[1], *ends, "--overwrite")
+    _run(commands / "eflomal-makepriors", "-s", files[0], "-t", files[1], *ends, "-p", priors)
+    found: Scores = {}
+    for name, pairs in bad.items():
+        files = _write([*text.held, *pairs], directory / "scored")
+        ends = ["-F", links[0], "-R", links[1], "-p", priors, "--overwrite"]
+        _run(commands / "eflomal-align", "-s", files[0], "-t", files[1], *ends)
+        both = [np.array(Path(path).read_text(encoding="utf-8").split(), float) for path in links]
+        scores = (-(both[0] + both[1]) / 2).tolist()
+        found[name] = scores[: len(text.held)], scores[len(text.held) :]
+    return {"eflomal": found}
+
+
+def _write(pairs: Sequence[Pair], path: Path) -> list[str]:
+    paths = [path.with_suffix(f".{side}") for side in ("source", "target")]
+    for side, own in enumerate(paths):
+        own.write_text("".join(" ".join(pair[side]) + "\n" for pair in pairs), encoding="utf-8")
+    return [str(own) for own in paths]
+
+
+def _run(*command: str | Path) -> None:
+    subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
+
+
+def measure(row: Row, commands: Path | None) -> dict[str, dict[str, dict[str, float]]]:
+    """Measure every system on every damage: system -> damage -> figures."""
+    text = Text.of(row)
+    bad = damaged(text)
+    found = {**by_bitweft(text, bad), **by_length(text, bad)}
+    if commands is not None:
+        with TemporaryDirectory() as directory:
+            found |= by_eflomal(text, bad, commands, Path(directory))
+    return {
+        system: {
+            name: {"auc": round(auc(*scores), 4), "false_accepts": round(false_accepts(*scores), 4)}
+            for name, scores in own.items()
+        }
+        for system, own in found.items()
+    }
+
+
+def table(results: dict[str, dict[str, dict[str, dict[str, float]]]]) -> str:
+    """Write the figures as a table: AUC, and false accepts in per cent."""
+    systems = [name for name in SYSTEMS if any(name in own for own in results.values())]
+    lines = [f"| text | damage | {' | '.join(systems)} |", "|---" * (len(systems) + 2) + "|"]
+    for row, own in results.items():
+        for damage in DAMAGES:
+            cells = []
+            for system in systems:
+                figures = own.get(system, {}).get(damage)
+                shown = figures and f"{figures['auc']:.4f}, {100 * figures['false_accepts']:.1f} %"
+                cells.append(shown or "–")
+            lines.append(f"| {row} | {damage} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Measure the rows asked for, print the table, and keep it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("rows", nargs="+", metavar="ROW", help="en-fr, en-fr:50k")
+    parser.add_argument("--eflomal", type=Path, default=Path(sys.executable).parent, metavar="DIR")
+    parser.add_argument("--docs", action="store_true", help="keep the figures in benchmarks/results")
+    args = parser.parse_args()
+    commands: Path | None = args.eflomal
+    if not (args.eflomal / "eflomal-align").exists():
+        print(f"no eflomal in {args.eflomal}: measured without it", file=sys.stderr)
+        commands = None
+    kept = RESULTS.with_suffix(".json")
+    results = json.loads(kept.read_text(encoding="utf-8")) if args.docs and kept.exists() else {}
+    for name in args.rows:
+        row = Row.parse(name)
+        results[str(row)] = measure(row, commands)
+        print(table({str(row): results[str(row)]}), flush=True)
+        if args.docs:
+            kept.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+            RESULTS.with_suffix(".md").write_text(table(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
