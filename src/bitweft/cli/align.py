@@ -281,10 +281,15 @@ def load_model(args: argparse.Namespace) -> Aligner:
 
 
 def warn_of_swapped_sides(aligner: Aligner, bitext: Bitext) -> None:
-    """Tell if the text has its sides the other way round than the model; quiet or not, it is a mistake."""
+    """Tell if the text has its sides the other way round than the model; quiet or not, it is a mistake.
+
+    Pipes are not looked at: they can be read only once.
+    """
     from bitweft.corpus.language import are_swapped
     from bitweft.recipes.base import Offer
 
+    if not all(map(os.path.isfile, bitext.names)):
+        return
     if Offer.SCORES in aligner.recipe.offers and are_swapped(bitext, aligner.recipe.word_counts):
         names = " and ".join(aligner.about.languages or ("source", "target"))
         sys.stderr.write(
