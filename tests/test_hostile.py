@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +120,7 @@ def numbers(kind: type[Settings], prefix: str = "") -> list[tuple[str, type, Any
     found: list[tuple[str, type, Any]] = []
     for field in fields(kind):
         value = getattr(kind(), field.name)
-        if is_dataclass(value):
+        if isinstance(value, Settings):
             found += numbers(type(value), f"{prefix}{field.name}.")
         elif "int" in str(field.type) or "float" in str(field.type):
             found.append((prefix + field.name, float if "float" in str(field.type) else int, field.metadata))
