@@ -259,7 +259,7 @@ def disks(place: Place, part: Part, end: float) -> None:
             place.chance.randint(1, most),
             place.chance.choice((errno.ENOSPC, errno.EACCES, errno.EIO)),
         )
-        size = place.chance.randint(1, largest)
+        size = place.chance.randint(2000, max(largest, 4000))  # what is said must fit into the log
         by_size = place.chance.random() < 0.5
         before = (
             functools.partial(limit_files, size) if by_size else functools.partial(fail_at, name, call, code)
