@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-slow test-pythons fuzz lint bench docs dist clean
+.PHONY: demo test test-slow test-pythons fuzz torture lint bench docs dist clean
 
 # What the default recipe needs, and nothing else: enough for the demo.
 $(VENV)/.installed: pyproject.toml
@@ -35,6 +35,11 @@ bench: $(VENV)/.installed-dev
 SECONDS ?= 180
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
+
+# Fuzzed input, kills, failing disks, flipped bytes, threads and a busy server, for HOURS: docs/reliability.md.
+HOURS ?= 0.05
+torture: $(VENV)/.installed-dev
+	$(BIN)/python tests/torture.py --hours $(HOURS)
 
 # The documentation, into build/site: pages that load nothing from elsewhere.
 $(VENV)/.installed-docs: $(VENV)/.installed

@@ -71,15 +71,15 @@ def test_every_verb_takes_odd_names(odd: bytes) -> None:
         done = bitweft(*command)
         assert done.returncode == 0, (command, done.stderr)
     assert json.loads(bitweft("check", *text, "--json").stdout)["ok"] is True
-    for missing in (("align", odd + b".no", text[1]), ("show", odd + b".no"), ("convert", odd + b".no")):
-        done = bitweft(*missing)
+    for wrong in (("align", odd + b".no", text[1]), ("show", odd + b".no"), ("convert", odd + b".no")):
+        done = bitweft(*wrong)
         assert done.returncode == 1 and rb"caf\udce9.no" in done.stderr
-    for wrong in (
+    for odd_command in (
         (ODD,),
         ("align", b"--" + ODD),
         ("train", *text, "-o", odd + b".x", "--set", ODD + b"=1"),
     ):
-        done = bitweft(*wrong)
+        done = bitweft(*odd_command)
         assert done.returncode == 2 and rb"caf\udce9" in done.stderr
 
 

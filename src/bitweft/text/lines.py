@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import stat
 import sys
 import tempfile
@@ -238,7 +237,8 @@ class LineFile:
         descriptor, path = tempfile.mkstemp(prefix="bitweft-")
         weakref.finalize(self, _remove, path)
         with os.fdopen(descriptor, "wb") as copy, pipe:
-            shutil.copyfileobj(pipe, copy)
+            while block := pipe.read(BLOCK):
+                copy.write(block)
         self._spooled = path
 
 

@@ -439,9 +439,7 @@ class DefaultRecipe(Recipe):
             "counts.sources": counts.sources,
             "counts.values": counts.values,
         }
-        arrays |= tree_arrays(
-            "refiner", self.refiner.trees
-        )  # so links do not change with the package
+        arrays |= tree_arrays("refiner", self.refiner.trees)  # so links do not change with the package
         if self.tuned is not None:
             arrays |= self.tuned.arrays()
         save_file(arrays, directory / WEIGHTS)
