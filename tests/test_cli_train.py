@@ -159,7 +159,7 @@ def test_the_papers_recipe_takes_tags_of_files_and_chooses_on_dev(
 
 def test_options_of_the_papers_recipe_are_refused_elsewhere(model: Path, tmp_path: Path) -> None:
     text = write_text(tmp_path)
-    for options in (["--tagger", "classes", "classes"], ["--dev", "a", "b", "c"], ["--dev-tags", "a", "b"]):
+    for options in (["--tagger", "classes", "classes"], ["--dev-tags", "a", "b"]):
         train(tmp_path, *text, *options, code=2)
     both = ["--recipe", "paper", "--tagger", "classes", "none", "--tags", text[0], "none"]
     train(tmp_path, *text, *both, code=2)

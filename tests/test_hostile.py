@@ -46,8 +46,9 @@ def test_another_text_to_carry_links_onto_is_named(
     links, text = write(tmp_path / "links", "0-0\n0-1\n"), write(tmp_path / "text", "a b\nc d\n")
     other = write(tmp_path / "other", "ab\nxx d\n")
     command = ["convert", links, "--source", text, "--target", text, "--onto", other, text]
-    assert main(command) == 1
-    assert f"{other}:2: not the same text: 'c d' and 'xx d'" in capsys.readouterr().err
+    for options, code in (([], 0), (["--strict"], 1)):
+        assert main([*command, *options]) == code
+        assert f"{other}:2: not the same text: 'c d' and 'xx d'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from bitweft.text.tags import TaggedText
 
 PAIR = ("a b", "c d")
 PAIRS = [PAIR, ("b", "d")]
-GOLD = [GoldAlignment.of([(0, 0)])]
+GOLD = [GoldAlignment.of([(0, 0)])] * 5
 
 # How each is asked for from Python, and by which name: with a text and a directory that has files for it.
 ASKED: dict[str, tuple[Offer, Callable[[Aligner, Path], object]]] = {
@@ -40,7 +40,8 @@ ASKED: dict[str, tuple[Offer, Callable[[Aligner, Path], object]]] = {
         Offer.TAGS,
         lambda aligner, files: aligner.fit(TaggedText(Bitext.of(PAIRS), source=files / "tags")),
     ),
-    "tune": (Offer.TUNE, lambda aligner, _: aligner.tune([PAIR], GOLD)),
+    "tune": (Offer.TUNE, lambda aligner, _: aligner.tune([PAIR] * 5, GOLD)),
+    "style": (Offer.STYLE, lambda aligner, _: aligner.infer([PAIR], decoding=Decoding(style=1.0))),
 }
 TRAIN = ("train", "TEXT.s", "TEXT.t", "-o", "NEW", "--recipe", "RECIPE")
 LEARN = ("align", "TEXT.s", "TEXT.t", "-o", "LINKS", "--recipe", "RECIPE")

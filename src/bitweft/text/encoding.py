@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 
 MANY = 10  # lines that are not UTF-8, from which on it is the file that is at fault and not a line
+SHORTEST = 256  # bytes: NULs in a shorter file tell nothing of its encoding
 _NUL_SHARE = 0.05  # of the bytes: English in UTF-16 has half of them, Chinese its line feeds at least
 _UTF16 = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 
@@ -13,7 +14,7 @@ def foreign_encoding(block: bytes) -> str | None:
     """Say which encoding the beginning of a file is in, if it is plainly not UTF-8."""
     if block[:2] in _UTF16:
         return _UTF16[block[:2]]
-    if block.count(0) > _NUL_SHARE * len(block):
+    if len(block) >= SHORTEST and block.count(0) > _NUL_SHARE * len(block):
         even, odd = block[0::2].count(0), block[1::2].count(0)
         return "UTF-16LE" if odd > even else "UTF-16BE"
     lines = [line for line in block.split(b"\n") if not line.isascii()]
