@@ -80,8 +80,11 @@ class Trial:
 
 
 def newest(pattern: str) -> Path:
-    """Return the newest file of dist/."""
-    return max(DIST.glob(pattern), key=lambda file: file.stat().st_mtime)
+    """Return the newest file of dist/ of this kind."""
+    files = sorted(DIST.glob(pattern), key=lambda file: file.stat().st_mtime)
+    if not files:
+        sys.exit(f"{DIST} has no {pattern}: run `make dist`, or `python -m build`")
+    return files[-1]
 
 
 def try_python(python: str, *, tests: bool) -> str:

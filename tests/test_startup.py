@@ -61,6 +61,7 @@ def test_aligning_by_the_default_recipe_needs_no_torch(files: dict[str, str], mo
 
 
 def test_a_model_of_another_recipe_needs_no_numba(files: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="needs the extra paper: pip install 'bitweft[paper]'")
     train = ["train", files["joint"], "-o", str(tmp_path / "m"), "--recipe", "paper", "-q", "--threads", "1"]
     assert "numba" not in of_verb(
         *train, *(word for setting in SMALL["paper"] for word in ("--set", setting))
