@@ -51,7 +51,7 @@ SENTENCE = 0.06  # seconds that the decoder takes for one, about
 
 
 def score(outputs: Sequence[Sequence[str]], references: Sequence[str]) -> tuple[list[float], str]:
-    """Compute sacreBLEU of each output, and its signature; the text is tokenised already."""
+    """Compute sacreBLEU of each output, and its signature; the text is tokenized already."""
     from sacrebleu.metrics.bleu import BLEU
 
     plain = [unescape(line) for line in references]

@@ -1,7 +1,7 @@
-"""P, R, F1 and AER of the default recipe and of peers: each direction by itself, and symmetrised.
+"""P, R, F1 and AER of the default recipe and of peers: each direction by itself, and symmetrized.
 
-The default recipe symmetrises by itself; peers by every heuristic, and a table shows the best on test: the
-choice favours them.
+The default recipe symmetrizes by itself; peers by every heuristic, and a table shows the best on test: the
+choice favors them.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from reporting import write_text
 from speed_tables import races, steps
 
-COLOURS = {"bitweft": "#b5302a", "eflomal": "#3b6ea5", "fast_align": "#8a8a8a", "hmm": "#c9a227"}
+COLORS = {"bitweft": "#b5302a", "eflomal": "#3b6ea5", "fast_align": "#8a8a8a", "hmm": "#c9a227"}
 CELLS = {
     "published": "#cccccc",
     "the paper's recipe here": "#d98c3f",
@@ -29,7 +29,7 @@ def draw_accuracy(results: dict[str, Any], path: Path, text: str = "en-fr") -> N
     figure = Figure(figsize=(5.2, 3.2))
     axes = figure.add_subplot()
     rows = sorted((row for row in results["rows"] if row["text"] == text), key=lambda row: row["pairs"])
-    for system in COLOURS:
+    for system in COLORS:
         own = [
             (row["pairs"], row["systems"][system]["test"]["aer"]) for row in rows if system in row["systems"]
         ]
@@ -39,13 +39,13 @@ def draw_accuracy(results: dict[str, Any], path: Path, text: str = "en-fr") -> N
 
 
 def draw_sizes(rows: Sequence[dict[str, Any]], path: Path) -> bool:
-    """Draw the symmetrised AER of systems against the number of pairs, if there is more than one number."""
+    """Draw the symmetrized AER of systems against the number of pairs, if there is more than one number."""
     own = [row for row in rows if row["kind"] == "system" and row["results"] is not None]
     if len({row["pairs"] for row in own}) < 2:
         return False
     figure = Figure(figsize=(5.2, 3.2))
     axes = figure.add_subplot()
-    for system in COLOURS:
+    for system in COLORS:
         points = [
             (row["pairs"] or row["all_pairs"], row["results"]["symmetrized"]["aer"])
             for row in own
@@ -62,7 +62,7 @@ def _draw_line(axes: Any, system: str, points: Sequence[tuple[int, dict[str, Any
     if points:
         pairs, scores = zip(*points, strict=True)
         means, spreads = ([score[name] or 0 for score in scores] for name in ("mean", "spread"))
-        style: dict[str, Any] = {"color": COLOURS[system], "marker": MARKS[system], "label": system}
+        style: dict[str, Any] = {"color": COLORS[system], "marker": MARKS[system], "label": system}
         axes.errorbar(pairs, means, spreads, capsize=3, **style)
 
 
@@ -82,7 +82,7 @@ def draw_speed(results: dict[str, Any], path: Path) -> None:
     figure = Figure(figsize=(7.6, 3.2))
     left, right = figure.subplots(1, 2)
     for system in ("bitweft", "eflomal"):
-        style: dict[str, Any] = {"color": COLOURS[system], "marker": MARKS[system], "label": system}
+        style: dict[str, Any] = {"color": COLORS[system], "marker": MARKS[system], "label": system}
         rows = sorted(races(results), key=lambda row: row["pairs"])
         left.plot([row["pairs"] for row in rows], [row[system]["cpu"] for row in rows], **style)
         own = sorted(steps(results, "length"), key=lambda step: step["words"])
@@ -100,9 +100,9 @@ def draw_bleu(report: dict[str, Any], path: Path) -> None:
     figure = Figure(figsize=(1.3 * len(report["systems"]), 3.0))
     axes = figure.add_subplot()
     for place, row in enumerate(report["systems"]):
-        colour = COLOURS[row["system"].partition("-")[0]]
-        axes.plot([place] * len(row["bleu"]), row["bleu"], ".", color=colour, alpha=0.5)
-        axes.errorbar(place, row["mean"], row["deviation"] or 0, color=colour, marker="o", capsize=5)
+        color = COLORS[row["system"].partition("-")[0]]
+        axes.plot([place] * len(row["bleu"]), row["bleu"], ".", color=color, alpha=0.5)
+        axes.errorbar(place, row["mean"], row["deviation"] or 0, color=color, marker="o", capsize=5)
     names = [row["system"] for row in report["systems"]]
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.5, len(names) - 0.5)
@@ -113,7 +113,7 @@ def draw_bleu(report: dict[str, Any], path: Path) -> None:
 
 
 def draw_cells(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw the symmetrised AER of each cell as a bar, beside the published one, text by text.
+    """Draw the symmetrized AER of each cell as a bar, beside the published one, text by text.
 
     Systems are shown at the size of the paper's cells.
     """
@@ -132,8 +132,8 @@ def draw_cells(rows: Sequence[dict[str, Any]], path: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color="#dddddd", linewidth=0.6)
         axes.set_axisbelow(True)
-    panels[0].set_ylabel("test AER, symmetrised")
-    handles = [Patch(color=colour, label=name) for name, colour in CELLS.items()]
+    panels[0].set_ylabel("test AER, symmetrized")
+    handles = [Patch(color=color, label=name) for name, color in CELLS.items()]
     columns = 2 if len(texts) == 1 else len(handles)
     figure.legend(handles=handles, frameon=False, ncols=columns, loc="outside upper center", fontsize="small")
     save(figure, path)
@@ -148,8 +148,8 @@ def _draw_cell(axes: Any, place: int, row: dict[str, Any]) -> None:
         axes.text(place + (0.2 if beside else 0), 0.5, "not run", rotation=90, ha="center", fontsize="small")
         return
     own = row["results"]["symmetrized"]["aer"]
-    colour = paper if beside else default if row["system"] == "bitweft" else peers
-    axes.bar(place + (0.2 if beside else 0), own["mean"], 0.38, yerr=own["spread"], color=colour, capsize=2)
+    color = paper if beside else default if row["system"] == "bitweft" else peers
+    axes.bar(place + (0.2 if beside else 0), own["mean"], 0.38, yerr=own["spread"], color=color, capsize=2)
 
 
 def _label(row: dict[str, Any]) -> str:

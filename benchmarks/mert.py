@@ -158,18 +158,18 @@ def _first_best(lists: Sequence[Sequence[Candidate]], references: Sequence[Seque
 class Ball(NamedTuple):
     """Hold weights that are trusted, and how far from them others may be."""
 
-    centre: Floats
+    center: Floats
     radius: float
 
     def draw(self, free: Sequence[int], generator: np.random.Generator) -> Floats:
         """Draw weights to start from anew."""
-        direction = _draw_direction(len(self.centre), free, generator)
+        direction = _draw_direction(len(self.center), free, generator)
         distance = self.radius * generator.uniform()
-        return np.asarray(self.centre + direction * distance / np.linalg.norm(direction))
+        return np.asarray(self.center + direction * distance / np.linalg.norm(direction))
 
     def bounds(self, weights: Floats, direction: Floats) -> tuple[float, float]:
         """Give the least and the greatest step along a direction that stay inside."""
-        away = weights - self.centre
+        away = weights - self.center
         along, length = float(away @ direction), float(direction @ direction)
         root = math.sqrt(max(along**2 - length * (float(away @ away) - self.radius**2), 0.0))
         return (-along - root) / length, (-along + root) / length

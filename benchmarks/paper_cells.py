@@ -30,7 +30,7 @@ WIDE = ("model.source_k1=3", "model.source_k2=3")
 
 @dataclass(frozen=True)
 class Cell:
-    """One configuration on one language pair, and the paper's figures of forward, backward, symmetrised."""
+    """One configuration on one language pair, and the paper's figures of forward, backward, symmetrized."""
 
     name: str
     text: str

@@ -37,8 +37,8 @@ from reporting import (
 WINDOWS = ("training.word_epochs=0", "training.negatives=0", "model.target_k1=3", "model.target_k2=3")
 SETTINGS = {
     "single words, three negative sentences": ("training.word_epochs=1",),
-    "target 3/3, source 1/1, every second centre replaced": (*WINDOWS, "training.replacement_rate=0.5"),
-    "target 3/3, source 1/1, every centre replaced": WINDOWS,
+    "target 3/3, source 1/1, every second center replaced": (*WINDOWS, "training.replacement_rate=0.5"),
+    "target 3/3, source 1/1, every center replaced": WINDOWS,
 }
 
 

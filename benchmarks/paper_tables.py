@@ -69,7 +69,7 @@ def _shown(row: dict[str, Any], way: str, figure: str) -> str:
 
 
 def _heuristic(row: dict[str, Any]) -> str:
-    """Name how links were symmetrised; the default recipe does so by itself."""
+    """Name how links were symmetrized; the default recipe does so by itself."""
     if row["results"] is None or row["system"] == "bitweft":
         return ""
     return ", ".join(row["results"]["symmetrized"]["heuristics"])
@@ -86,7 +86,7 @@ def _size(row: dict[str, Any]) -> str:
 
 def _ways(text: str) -> list[str]:
     one, other = text.split("-")
-    return [f"{one} → {other}", f"{other} → {one}", "symmetrised"]
+    return [f"{one} → {other}", f"{other} → {one}", "symmetrized"]
 
 
 def error_table(rows: Sequence[dict[str, Any]]) -> str:

@@ -4,8 +4,8 @@
 
 is the child process for sil-thot: it learns from all pairs, and writes the links of the first COUNT.
 
-Peers have their defaults, and learn both directions; their links are symmetrised by every heuristic that
-bitweft knows, and the best on test is what a table shows: the choice favours them.
+Peers have their defaults, and learn both directions; their links are symmetrized by every heuristic that
+bitweft knows, and the best on test is what a table shows: the choice favors them.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     python benchmarks/projection.py --texts ner fr --pairs 20000 --systems bitweft
 
 The models learn from the measured text itself (without its annotation) and the first training pairs of the
-language pair. Both systems' links go through the same rules (`bitweft project`); eflomal's are symmetrised by
+language pair. Both systems' links go through the same rules (`bitweft project`); eflomal's are symmetrized by
 every heuristic named below, and the table shows the best for it. Names: exact spans and labels, per cent of
 F1. The ceiling is what the labels allow: with every name projected, as many of each label in a sentence as
 both sides have; and the same when names without a counterpart are given up, too.
@@ -96,7 +96,7 @@ def bitweft_links(paths: tuple[Path, Path], measured: Measured) -> dict[str, Mat
 
 
 def eflomal_links(paths: tuple[Path, Path], measured: Measured) -> dict[str, Matrices]:
-    """Align by eflomal's defaults in both directions, and symmetrise."""
+    """Align by eflomal's defaults in both directions, and symmetrize."""
     found = [paths[0].with_name(name) for name in ("forward", "backward")]
     script = Path(sys.executable).with_name("eflomal-align")
     text = ["-s", str(paths[0]), "-t", str(paths[1])]
@@ -150,7 +150,7 @@ def ceilings(measured: Measured) -> tuple[float, float]:
 
 
 def score_trees(measured: Measured, matrices: Matrices) -> tuple[float, float]:
-    """Give the accuracy of projected UPOS, and the unlabelled attachment score, over all words."""
+    """Give the accuracy of projected UPOS, and the unlabeled attachment score, over all words."""
     treebank = Treebank()
     sides = list(zip(measured.source, measured.target, matrices, strict=True))
     for source, target, weights in sides:

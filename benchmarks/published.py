@@ -1,6 +1,6 @@
 """What Legrand, Auli and Collobert (2016) print: tables 1 to 5, by text, cell and row.
 
-The rows of a cell are the two directions and what was symmetrised of them; tables 1 and 2 have AER alone,
+The rows of a cell are the two directions and what was symmetrized of them; tables 1 and 2 have AER alone,
 tables 3 to 5 P, R, F1 and AER. The paper's P and F1 agree with its AER only if precision counts sure links
 alone; bitweft's precision counts possible links as right. Recall and AER are the same.
 """

@@ -4,7 +4,7 @@
     python benchmarks/refiner.py --check               the same, but write nothing
     python benchmarks/refiner.py --rows en-fr:20k      other texts to measure on
 
-Gold links come from da-en, grc-en and en-cs alone, whose licences allow it; the other texts measure. A
+Gold links come from da-en, grc-en and en-cs alone, whose licenses allow it; the other texts measure. A
 figure of these three comes from a refiner that was trained without that language. Each sentence of gold is
 seen from one side or the other by chance, so that the refiner knows no direction.
 

@@ -6,7 +6,7 @@
 Each system learns from pairs that are drawn from a small grammar of English and French, together with the
 text (never the links) of what is measured: pairs of the grammar, and a hundred pairs that were written and
 linked by hand. AER is in per cent, lower is better; peers (pip install -e '.[bench]') show the best of all
-ways to symmetrise their links. The language is simple: this shows that everything works, and how fast;
+ways to symmetrize their links. The language is simple: this shows that everything works, and how fast;
 accuracy.py tells how good it is. Writes sample.json and sample.md; with --docs also the table of
 benchmarks/README.md.
 """

@@ -1,4 +1,4 @@
-"""Links of bitweft, and of its peers from PyPI: fast_align (in sil-thot) and eflomal, symmetrised."""
+"""Links of bitweft, and of its peers from PyPI: fast_align (in sil-thot) and eflomal, symmetrized."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bitweft_links(recipe: str, decoding: Decoding | None = None) -> Callable[[Bi
 
 
 def eflomal_links(text: Bitext) -> Iterator[Alignment]:
-    """Align with eflomal's defaults in both directions, and symmetrise (grow-diag-final-and)."""
+    """Align with eflomal's defaults in both directions, and symmetrize (grow-diag-final-and)."""
     import eflomal
 
     with tempfile.TemporaryDirectory() as directory:
@@ -47,7 +47,7 @@ def eflomal_links(text: Bitext) -> Iterator[Alignment]:
 
 
 def fast_align_links(text: Bitext) -> Iterator[Alignment]:
-    """Align with sil-thot's fast_align in both directions, and symmetrise (grow-diag-final-and)."""
+    """Align with sil-thot's fast_align in both directions, and symmetrize (grow-diag-final-and)."""
     return symmetrize_all(*thot_directions(text, "fast_align"))
 
 

@@ -34,7 +34,7 @@ Open: TypeAlias = Callable[..., Any]
 
 
 class Chromium:
-    """Hold a browser, and a window for each size and colour scheme that was asked for."""
+    """Hold a browser, and a window for each size and color scheme that was asked for."""
 
     def __init__(self, browser: Any) -> None:
         self.browser = browser

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bitweft.cli import main as bitweft
-from bitweft.links.formats.registry import DIALECTS
+from bitweft.links.formats.registry import LINK_FORMATS
 from small import aligner, sample
 
 # What breaks readers: numbers at the edge, marks of formats, bytes that are no text.
@@ -78,7 +78,7 @@ def text_command(directory: Path, model: Path, chance: random.Random) -> list[st
         path = directory / f"file{number}"
         path.write_bytes(mutate(chance.choice(SEEDS), chance))
         names.append(str(path))
-    dialect = chance.choice(tuple(DIALECTS))
+    link_format = chance.choice(tuple(LINK_FORMATS))
     output = ["-o", str(directory / "out"), "--force"]
     align = ["align", *names[: chance.choice((1, 2))], "-q", "--model", str(model), *output]
     return chance.choice(
@@ -87,8 +87,8 @@ def text_command(directory: Path, model: Path, chance: random.Random) -> list[st
             ["align", names[0], "--format", chance.choice(("joint", "tsv", "jsonl")), *align[-6:]],
             [*align, "--tokenize", chance.choice(("unicode", "char")), "--to", "jsonl", "--null"],
             [*align, "--known-links", names[2]],
-            ["convert", names[0], "--to", dialect, *output],
-            ["convert", names[0], "--from", dialect, "--source", names[1], "--target", names[2], *output],
+            ["convert", names[0], "--to", link_format, *output],
+            ["convert", names[0], "--from", link_format, "--source", names[1], "--target", names[2], *output],
             ["check", names[0], names[1]],
             ["evaluate", names[0], names[1]],
             ["symmetrize", names[0], names[1], *output],

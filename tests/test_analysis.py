@@ -1,4 +1,4 @@
-"""Neighbours of source windows, from Python and from the command line."""
+"""Neighbors of source windows, from Python and from the command line."""
 
 from __future__ import annotations
 

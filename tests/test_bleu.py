@@ -98,14 +98,14 @@ def test_the_line_search_finds_the_best_step(seed: int) -> None:
 def test_the_line_search_stays_in_the_ball(seed: int) -> None:
     lists = some_lists(seed)
     generator = np.random.default_rng(seed + 200)
-    centre, direction = generator.normal(size=3), generator.normal(size=3)
-    ball = mert.Ball(centre, 0.4)
+    center, direction = generator.normal(size=3), generator.normal(size=3)
+    ball = mert.Ball(center, 0.4)
     weights = ball.draw([0, 1, 2], generator)
-    assert np.linalg.norm(weights - centre) <= 0.4
+    assert np.linalg.norm(weights - center) <= 0.4
     low, high = ball.bounds(weights, direction)
     assert low <= 0 <= high
     for edge in (low, high):
-        assert np.linalg.norm(weights + edge * direction - centre) == pytest.approx(0.4)
+        assert np.linalg.norm(weights + edge * direction - center) == pytest.approx(0.4)
     step, reached = mert.line_search(lists, weights, direction, (low, high))
     assert low <= step <= high
     assert score_at(lists, weights + step * direction) == pytest.approx(reached)

@@ -90,8 +90,8 @@ def test_unequal_files(write: Write, capsys: pytest.CaptureFixture[str]) -> None
 )
 def test_each_fault_of_links(write: Write, links: str, kind: str, lines: list[int]) -> None:
     source, target = write("s", "a b\nc\nd e\n"), write("t", "x\ny\nz w\n")
-    dialect = "naacl" if links.startswith("1 ") else "pharaoh"
-    report = check(source, target, write("l", links), dialect=dialect)
+    link_format = "naacl" if links.startswith("1 ") else "pharaoh"
+    report = check(source, target, write("l", links), link_format=link_format)
     found = {key: value for key, value in kinds(report).items() if key == ("l", kind)}
     assert found == {("l", kind): (len(lines), lines)}
     assert report.breaks == KINDS[kind][0]
@@ -105,8 +105,8 @@ def test_doubtful_links_do_not_hide_faults_of_the_text(write: Write) -> None:
 
 def test_one_based_links_are_told_from_faulty_ones(write: Write) -> None:
     source, target, links = write("s", "a b\n"), write("t", "x y\n"), write("l", "1-1 2-2\n")
-    assert check(source, target, links, dialect="pharaoh").breaks
-    assert not check(source, target, links, dialect="talp").breaks
+    assert check(source, target, links, link_format="pharaoh").breaks
+    assert not check(source, target, links, link_format="talp").breaks
     assert not check(source, target, links, one_based=True).breaks
 
 

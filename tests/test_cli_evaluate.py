@@ -108,7 +108,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_the_same_in_other_dialects(capsys: pytest.CaptureFixture[str], write: Write) -> None:
+def test_the_same_in_other_formats(capsys: pytest.CaptureFixture[str], write: Write) -> None:
     write("gold.wa", "1 1 1 S\n1 2 2 S\n1 2 3 P\n2 1 2 S\n2 2 1 S\n2 3 3 S\n")
     write("one-based", "1-1 2-3 3-3\n1-2\n")
     output = run(

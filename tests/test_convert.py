@@ -14,7 +14,7 @@ from bitweft.cli import main
 from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment, Entry
 from bitweft.links.convert import Onto, convert
-from bitweft.links.formats.registry import DIALECTS
+from bitweft.links.formats.registry import LINK_FORMATS
 from bitweft.links.subwords import positions
 from bitweft.text.bitext import Sentence, SentencePair, tokenize
 
@@ -36,7 +36,9 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     return run
 
 
-@pytest.mark.parametrize("through", sorted(name for name in DIALECTS if DIALECTS[name].holds_possible))
+@pytest.mark.parametrize(
+    "through", sorted(name for name in LINK_FORMATS if LINK_FORMATS[name].holds_possible)
+)
 def test_there_and_back(run: Run, through: str) -> None:
     texts = ["--source", "en", "--target", "fr"]
     assert run("gold", "--to", through, *texts, "-o", "between") == (0, "", "")
@@ -44,7 +46,7 @@ def test_there_and_back(run: Run, through: str) -> None:
     assert (code, out, err) == (0, "0-0 1-1\n\n1?1 2-0\n", "")
 
 
-@pytest.mark.parametrize("through", sorted(DIALECTS))
+@pytest.mark.parametrize("through", sorted(LINK_FORMATS))
 def test_there_and_back_without_possible_links(run: Run, through: str) -> None:
     texts = ["--source", "en", "--target", "fr"]
     assert run("gold", "--to", through, "--possible", "drop", *texts, "-o", "between")[0] == 0

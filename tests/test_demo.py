@@ -26,9 +26,9 @@ from bitweft.cli.demo import (
     own_command,
     show_examples,
     show_scores,
-    wants_colour,
 )
 from bitweft.cli.drawing import DOTTED, GLYPHS, draw_links
+from bitweft.cli.options import wants_color
 from bitweft.links.alignment import Alignment, Link
 from bitweft.links.evaluate import evaluate
 from bitweft.links.formats.registry import read_alignments, read_gold
@@ -97,9 +97,9 @@ def test_threads_that_only_cross_do_not_look_joined() -> None:
 
 
 @given(linked())
-def test_colour_changes_nothing_but_colour(pair: tuple[list[str], list[str], set[Link]]) -> None:
+def test_color_changes_nothing_but_color(pair: tuple[list[str], list[str], set[Link]]) -> None:
     plain = draw_links(*pair)
-    assert [ESCAPE.sub("", line) for line in draw_links(*pair, colour=True)] == plain
+    assert [ESCAPE.sub("", line) for line in draw_links(*pair, color=True)] == plain
 
 
 def follow(lines: list[str], s: int) -> set[int]:
@@ -240,7 +240,7 @@ def test_the_command_is_named_so_that_a_shell_finds_it(
 def test_where_output_is_no_terminal_a_step_is_one_whole_line() -> None:
     """Standard error may go to the same file: what is said during a step must not break its line."""
     out = io.StringIO()
-    with Screen(out, colour=False).step("It learns"):
+    with Screen(out, color=False).step("It learns"):
         out.write("bitweft: learning words 10 %\n")
     first, second = out.getvalue().splitlines()
     assert first == "bitweft: learning words 10 %"
@@ -282,7 +282,7 @@ def test_perfect_links_are_called_so_and_empty_ones_do_not_crash() -> None:
     perfect = Part("perfect", pairs, [Alignment.of(pair.gold.sure) for pair in pairs])
     empty = Part("empty", pairs, [Alignment() for _ in pairs])
     out = io.StringIO()
-    screen = Screen(out, colour=False)
+    screen = Screen(out, color=False)
     show_examples(screen, perfect)
     assert out.getvalue().count("all as in the gold") == 3
     assert "missed" not in out.getvalue()
@@ -293,17 +293,17 @@ def test_perfect_links_are_called_so_and_empty_ones_do_not_crash() -> None:
     assert re.search(r"empty +0\.0 +0\.0 +0\.0 +100\.0 +0", out.getvalue())
 
 
-def test_colour_only_for_a_terminal_that_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_color_only_for_a_terminal_that_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
 
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    assert wants_colour(Terminal())
-    assert not wants_colour(io.StringIO())
+    assert wants_color(Terminal())
+    assert not wants_color(io.StringIO())
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not wants_colour(Terminal())
+    assert not wants_color(Terminal())
 
 
 @pytest.mark.slow

@@ -86,7 +86,7 @@ def test_inline_tags_are_cut_off_at_the_last_bar() -> None:
         inventory.encode([("bare",)])
 
 
-def test_classes_put_words_of_like_neighbours_together() -> None:
+def test_classes_put_words_of_like_neighbors_together() -> None:
     random = np.random.default_rng(1)
     nouns, verbs = ["cat", "dog", "cow", "pig"], ["runs", "eats", "sits", "naps"]
     sentences = [("the", str(random.choice(nouns)), str(random.choice(verbs)), ".") for _ in range(400)]

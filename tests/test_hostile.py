@@ -52,7 +52,7 @@ def test_another_text_to_carry_links_onto_is_named(
 
 
 @pytest.mark.parametrize(
-    ("dialect", "line"),
+    ("link_format", "line"),
     [
         ("scored", "0-0:1e999"),
         ("naacl", "1 1 1 nan"),
@@ -64,10 +64,10 @@ def test_another_text_to_carry_links_onto_is_named(
     ],
 )
 def test_numbers_that_are_not_finite_are_refused(
-    dialect: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    link_format: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     links = write(tmp_path / "links", line + "\n")
-    assert main(["convert", links, "--from", dialect, "--to", "jsonl", "--sentences", "1"]) == 1
+    assert main(["convert", links, "--from", link_format, "--to", "jsonl", "--sentences", "1"]) == 1
     output, error = capsys.readouterr()
     assert output == "" and f"{links}:" in error
 

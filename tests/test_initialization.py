@@ -15,8 +15,8 @@ def test_hellinger_vectors_by_hand() -> None:
     # a b | b c: with window 1, a sees b; b sees a and c; c sees b.
     vectors = hellinger_vectors([0, 1, 1, 2], [2, 2], 3, dimensions=2, window=1)
     roots = np.array([[0, 1, 0], [np.sqrt(0.5), 0, np.sqrt(0.5)], [0, 1, 0]])
-    centred = roots - np.average(roots, axis=0, weights=[1, 2, 1])
-    assert np.allclose(vectors @ vectors.T, centred @ centred.T, atol=1e-6)  # one dimension is enough here
+    centered = roots - np.average(roots, axis=0, weights=[1, 2, 1])
+    assert np.allclose(vectors @ vectors.T, centered @ centered.T, atol=1e-6)  # one dimension is enough here
 
 
 def test_distances_are_those_of_hellinger_when_all_dimensions_are_kept() -> None:

@@ -85,7 +85,7 @@ def test_bad_utf8_is_named_by_line_and_byte(file: Path, before: int) -> None:
     assert str(caught.value).startswith(f"{file}:{before + 1}: not UTF-8 at byte 3 of the line (0xe9)")
 
 
-def test_utf16_is_recognised(file: Path) -> None:
+def test_utf16_is_recognized(file: Path) -> None:
     file.write_bytes("abc\n".encode("utf-16"))
     with pytest.raises(InputError, match="looks like UTF-16"):
         lines(file)

@@ -38,11 +38,11 @@ def kernels(source_k1: int, source_k2: int, target_k1: int = 3, target_k2: int =
     )
 
 
-def naive_window(encoder: Encoder, features: Tensor, centre: int, extra: Tensor | None = None) -> Tensor:
+def naive_window(encoder: Encoder, features: Tensor, center: int, extra: Tensor | None = None) -> Tensor:
     """Run M1 over the k2 spans of one window and M2 over their tanh; `extra` is added to each span's M1."""
     spans = []
     for p in range(encoder.k2):
-        span = torch.cat([features[centre + p + q] for q in range(encoder.k1)])
+        span = torch.cat([features[center + p + q] for q in range(encoder.k1)])
         first = span @ encoder.m1 + encoder.b1
         spans.append(torch.tanh(first if extra is None else first + extra[p]))
     return torch.cat(spans) @ encoder.m2 + encoder.b2
@@ -178,7 +178,7 @@ def test_gradients_are_those_of_small_differences() -> None:
 
 
 @pytest.mark.parametrize("config", [kernels(1, 1), kernels(3, 3)])
-def test_padding_and_neighbours_in_a_batch_change_nothing(config: ModelConfig) -> None:
+def test_padding_and_neighbors_in_a_batch_change_nothing(config: ModelConfig) -> None:
     net = network(config)
     _, _, source, target = texts()
     together = net.scores(padded(source, np.arange(3)), net.encode_target(padded(target, np.arange(3))))
@@ -204,7 +204,7 @@ def test_window_edges_see_padding_words() -> None:
 
 
 @pytest.mark.parametrize("widths", [(1, 1), (3, 1), (1, 3), (3, 3)])
-def test_a_replaced_centre_is_the_window_of_the_changed_sentence(widths: tuple[int, int]) -> None:
+def test_a_replaced_center_is_the_window_of_the_changed_sentence(widths: tuple[int, int]) -> None:
     net = network(kernels(1, 1, *widths))
     _, target, source_text, target_text = texts()
     batch = make_batch(
@@ -255,7 +255,7 @@ def test_without_diagonal_places_do_not_matter() -> None:
     assert torch.equal(net.scores(own, words), net.scores(own, moved))
 
 
-def test_windows_begin_as_their_centres() -> None:
+def test_windows_begin_as_their_centers() -> None:
     wide = network(kernels(3, 3))
     single = wide.of_single_words().double()
     assert single.config.source_k1 == single.config.target_k2 == 1

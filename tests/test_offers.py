@@ -58,6 +58,7 @@ OPTIONS: dict[str, tuple[Offer, tuple[str, ...]]] = {
     "--dev": (Offer.TUNE, (*TRAIN, "--dev", "TEXT.s", "TEXT.t", "KNOWN")),
     "--precision": (Offer.THRESHOLD, (*ALIGN, "--precision")),
     "--recall": (Offer.THRESHOLD, (*LEARN, "--recall")),
+    "--links": (Offer.STYLE, (*ALIGN, "--links", "phrases")),
     "--threshold": (Offer.THRESHOLD, (*ALIGN, "--threshold", "0.5")),
     "--null": (Offer.NULL, (*ALIGN, "--null", "--to", "jsonl")),
     "bitweft neighbors": (Offer.NEIGHBORS, ("neighbors", "MODEL", "a")),

@@ -177,7 +177,7 @@ def test_orientations_by_words() -> None:
         assert orientations(links, span, 5, 4) == orientation
 
 
-def test_a_neighbour_linked_on_both_sides_is_neither_mono_nor_swap() -> None:
+def test_a_neighbor_linked_on_both_sides_is_neither_mono_nor_swap() -> None:
     links = frozenset([(0, 0), (2, 0), (1, 1)])
     assert orientations(links, PhraseSpan(1, 2, 1, 2), 3, 2)[0] is OTHER
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bitweft.links.formats.registry import DIALECTS
+from bitweft.links.formats.registry import LINK_FORMATS
 from bitweft.text.joint import FORMATS
 from bitweft.text.tokenize import TOKENIZERS
 
@@ -20,7 +20,7 @@ READERS = {
     **{f"text {how}": f"list(Bitext(path, path, tokenize={how!r}, strict=False))" for how in TOKENIZERS},
     **{f"joint {name}": f"list(Bitext(path, format={name!r}, strict=False))" for name in FORMATS},
     "joint auto": "list(Bitext(path))",
-    **{f"links {name}": f"list(read_entries(path, {name!r}))" for name in DIALECTS},
+    **{f"links {name}": f"list(read_entries(path, {name!r}))" for name in LINK_FORMATS},
     "links auto": "list(read_entries(path))",
     "lexicon": "read_lexicon(path)",
     "tags": "list(TaggedText(Bitext(path, path), source=path))",

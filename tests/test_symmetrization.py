@@ -1,4 +1,4 @@
-"""Symmetrisation: hand-made cases, the published procedures in slow and plain form, and what always holds."""
+"""Symmetrization: hand-made cases, the published procedures in slow and plain form, and what always holds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parse(text: str) -> Alignment:
 
 
 GOLDEN = [
-    # A neighbour with one unaligned word: the case that tells Moses' rule from lilt's.
+    # A neighbor with one unaligned word: the case that tells Moses' rule from lilt's.
     ("0-0", "0-0 0-1", "intersection", "0-0"),
     ("0-0", "0-0 0-1", "union", "0-0 0-1"),
     ("0-0", "0-0 0-1", "grow", "0-0 0-1"),
@@ -35,12 +35,12 @@ GOLDEN = [
     ("0-0", "0-0 0-1", "grow-diag-final-and", "0-0 0-1"),
     ("0-0", "0-0 0-1", "strict-grow-diag", "0-0"),
     ("0-0", "0-0 0-1", "strict-grow-diag-final", "0-0"),
-    # A diagonal neighbour.
+    # A diagonal neighbor.
     ("0-0 1-1", "0-0", "intersection", "0-0"),
     ("0-0 1-1", "0-0", "grow", "0-0"),
     ("0-0 1-1", "0-0", "grow-diag", "0-0 1-1"),
     ("0-0 1-1", "0-0", "strict-grow-diag", "0-0 1-1"),
-    # No neighbours: 2-2 joins two unaligned words, 0-3 only one.
+    # No neighbors: 2-2 joins two unaligned words, 0-3 only one.
     ("0-0 2-2", "0-0 0-3", "union", "0-0 0-3 2-2"),
     ("0-0 2-2", "0-0 0-3", "grow-diag", "0-0"),
     ("0-0 2-2", "0-0 0-3", "grow-diag-final", "0-0 0-3 2-2"),

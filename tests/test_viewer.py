@@ -260,12 +260,12 @@ def test_the_grid_shades_by_probability() -> None:
     )  # fmt: skip
 
 
-def test_the_grid_tells_gold_apart_without_colour() -> None:
+def test_the_grid_tells_gold_apart_without_color() -> None:
     lines = text_grid(HOUSE, HOUSE_LINKS, HOUSE_GOLD).splitlines()
     assert lines[3:] == ["the   ● ◌ ·", "blue  · · ◐", "house · × ○"]
 
 
-def test_the_grid_has_colours_only_when_asked() -> None:
+def test_the_grid_has_colors_only_when_asked() -> None:
     assert "\033[36m██\033[0m" in text_grid(HOUSE, HOUSE_LINKS, color=True)
     assert "\033" not in text_grid(HOUSE, HOUSE_LINKS)
 

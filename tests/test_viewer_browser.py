@@ -118,7 +118,7 @@ def test_gold_links_are_told_apart_and_counted(show: Open) -> None:
     tab = show(PAIRS, ALIGNMENTS, GOLDS)
     seen = sorted(["sure"] * 3 + ["possible", "wrong", "wrong", "missed", "open"])
     assert kinds(tab, ".field .thread") == seen
-    assert kinds(tab, ".field .sign") == ["missed", "wrong", "wrong"]  # told apart without colour
+    assert kinds(tab, ".field .sign") == ["missed", "wrong", "wrong"]  # told apart without color
     assert numbers(tab, "#totals") == expected(0)
     counts = Counts.of(ALIGNMENTS[0], GOLDS[0])
     assert numbers(tab, "#numbers")["AER"] == f"{100 * counts.aer:.1f} %"

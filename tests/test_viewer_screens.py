@@ -133,7 +133,7 @@ def test_bands_hold_every_word_once_and_fit(show: Open) -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    """Compute the contrast of two colours `rgb(r, g, b)` by the rule of WCAG 2."""
+    """Compute the contrast of two colors `rgb(r, g, b)` by the rule of WCAG 2."""
 
     def light(color: str) -> float:
         channels = [int(part) / 255 for part in color.removeprefix("rgb(").removesuffix(")").split(",")]
@@ -145,7 +145,7 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_have_contrast_and_the_button_turns_them(show: Open, scheme: str) -> None:
+def test_colors_have_contrast_and_the_button_turns_them(show: Open, scheme: str) -> None:
     tab = show(PAIRS, ALIGNMENTS, GOLDS, scheme=scheme)
 
     def colors() -> dict[str, str]:

@@ -25,6 +25,7 @@ from bitweft.cli.options import (
     add_languages,
     add_output,
     add_text,
+    at_least,
     bitext_of,
     languages_of,
     report_oddities,
@@ -33,7 +34,7 @@ from bitweft.cli.options import (
 from bitweft.cli.progress import Meter
 from bitweft.errors import NothingToLearnError, UsageError
 from bitweft.links.alignment import GoldAlignment
-from bitweft.links.formats.registry import DIALECTS, read_gold
+from bitweft.links.formats.registry import LINK_FORMATS, read_gold
 from bitweft.links.symmetrize import HEURISTICS
 from bitweft.progress import Progress
 from bitweft.storage.output import open_output, refuse_inputs, same_place
@@ -72,7 +73,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(tokenize=None)
     parser.add_argument("--model", metavar="DIR", help="align by this model instead of learning one")
     parser.add_argument(
-        "--to", choices=tuple(DIALECTS), default="pharaoh", metavar="FORMAT", help="format to write (pharaoh)"
+        "--to",
+        choices=tuple(LINK_FORMATS),
+        default="pharaoh",
+        metavar="FORMAT",
+        help="format to write (pharaoh)",
     )
     add_output(parser, "the links")
     parser.add_argument(
@@ -100,7 +105,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-length",
-        type=int,
+        type=at_least(1),
         metavar="N",
         help="give pairs with a sentence of more than N words no links (5000)",
     )
@@ -335,10 +340,10 @@ def write(
     onto: Onto | None,
 ) -> Summary:
     """Write the links of the text, or of its part, and return the summary."""
-    from bitweft.corpus.align_files import Summary, Wanted, write_links
+    from bitweft.corpus.align_files import LinkOptions, Summary, write_links
     from bitweft.links.known import KnownLinks
 
-    wanted = Wanted(args.to, decoding_of(args), args.strict)
+    wanted = LinkOptions(args.to, decoding_of(args), args.strict)
     pairs: Iterable[SentencePair] = text
     total = pairs_ahead(args, aligner)
     if args.shard is not None:
@@ -369,7 +374,7 @@ def pairs_ahead(args: argparse.Namespace, aligner: Aligner | None) -> int:
 
 def run_shards(args: argparse.Namespace) -> None:
     """Align files, each by itself."""
-    from bitweft.corpus.align_files import Summary, Wanted
+    from bitweft.corpus.align_files import LinkOptions, Summary
     from bitweft.corpus.shards import Shards, align_shards, find_shards, parse_shard
 
     aligner = load_model(args)
@@ -379,7 +384,7 @@ def run_shards(args: argparse.Namespace) -> None:
         part, parts = parse_shard(args.shard)
         files = files[part - 1 :: parts]
     reading = {"tokenize": args.tokenize, "format": args.format, "languages": args.keys}
-    wanted = Wanted(args.to, decoding_of(args), args.strict)
+    wanted = LinkOptions(args.to, decoding_of(args), args.strict)
     job = Shards(args.model, reading, wanted, resume=args.resume, force=args.force)
     total = Summary()
     with Meter(quiet=args.quiet) as meter:

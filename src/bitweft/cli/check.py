@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from bitweft.cli.options import add_dialect
+from bitweft.cli.options import add_link_format, at_least
 from bitweft.links.check import LONG, check
 from bitweft.storage.output import open_output
 from bitweft.text.tokenize import TOKENIZERS
@@ -25,13 +25,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="the source text")
     parser.add_argument("target", metavar="TARGET", help="the target text")
     parser.add_argument("links", metavar="LINKS", nargs="?", help="links between them")
-    add_dialect(parser)
+    add_link_format(parser)
     parser.add_argument(
         "--tokenize", choices=tuple(TOKENIZERS), default="space", help="how words are counted (space)"
     )
     parser.add_argument(
         "--long",
-        type=int,
+        type=at_least(1),
         default=LONG,
         metavar="N",
         help=f"words from which on a line is very long ({LONG})",
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         args.source,
         args.target,
         args.links,
-        dialect=args.dialect,
+        link_format=args.link_format,
         one_based=args.one_based,
         tokenize=args.tokenize,
         long=args.long,

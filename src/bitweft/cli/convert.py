@@ -6,22 +6,23 @@ import argparse
 import sys
 
 from bitweft.cli.options import (
-    add_dialect,
+    add_link_format,
     add_output,
     add_text_options,
+    at_least,
     optional_bitext_of,
     report_oddities,
     report_unmatched,
 )
 from bitweft.errors import UsageError
 from bitweft.links.convert import Onto, convert
-from bitweft.links.formats.registry import DIALECTS, detect_dialect, read_entries, write_entries
+from bitweft.links.formats.registry import LINK_FORMATS, detect_link_format, read_entries, write_entries
 from bitweft.storage.output import open_output
 from bitweft.text.bitext import Bitext
 from bitweft.text.lines import LineFile
 
 DESCRIPTION = "Turn links from any format into any other.\n\nformats:\n" + "\n".join(
-    f"  {dialect.name:<11} {dialect.summary}" for dialect in DIALECTS.values()
+    f"  {link_format.name:<11} {link_format.summary}" for link_format in LINK_FORMATS.values()
 )
 EXAMPLES = """\
   bitweft convert test.wa --from naacl --to possible --source test.en --target test.fr -o test.gold
@@ -33,13 +34,20 @@ EXAMPLES = """\
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.add_argument("links", metavar="LINKS", help="the file of links; `-` is standard input")
-    add_dialect(parser)
+    add_link_format(parser)
     parser.add_argument(
-        "--to", choices=tuple(DIALECTS), default="pharaoh", metavar="FORMAT", help="format to write (pharaoh)"
+        "--to",
+        choices=tuple(LINK_FORMATS),
+        default="pharaoh",
+        metavar="FORMAT",
+        help="format to write (pharaoh)",
     )
     add_text_options(parser, "links outside it are an error, and giza and jsonl need its words")
     parser.add_argument(
-        "--sentences", type=int, metavar="N", help="how many pairs there are, if neither text nor links tell"
+        "--sentences",
+        type=at_least(0),
+        metavar="N",
+        help="how many pairs there are, if neither text nor links tell",
     )
     parser.add_argument(
         "--possible", choices=("keep", "drop"), help="take possible links as links, or leave them out"
@@ -68,15 +76,15 @@ def run(args: argparse.Namespace) -> None:
     text = optional_bitext_of(args)
     onto = None if args.onto is None else Onto(Bitext(*args.onto), args.strict)
     file = LineFile(args.links)
-    dialect = args.dialect or detect_dialect(file, args.one_based)
+    link_format = args.link_format or detect_link_format(file, args.one_based)
     if text is not None and args.sentences is not None:
         raise UsageError("--sentences is for links without their text: the text tells how many there are")
-    if dialect in ("naacl", "giza") and text is None and args.sentences is None:
+    if link_format in ("naacl", "giza") and text is None and args.sentences is None:
         sys.stderr.write(
-            f"bitweft: the format {dialect} does not tell of pairs without links at the end: "
+            f"bitweft: the format {link_format} does not tell of pairs without links at the end: "
             "give --source and --target, or --sentences\n"
         )
-    entries = read_entries(file, dialect, args.one_based, text=text, sentences=args.sentences)
+    entries = read_entries(file, link_format, args.one_based, text=text, sentences=args.sentences)
     changed = convert(entries, possible=args.possible, onto=onto, inverse=args.inverse)
     with open_output(args.output, force=args.force) as stream:
         write_entries(stream, changed, args.to)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import shutil
 import sys
@@ -16,6 +15,7 @@ from typing import TextIO
 
 from bitweft.cli.drawing import draw_links
 from bitweft.cli.learning import tell_preparation
+from bitweft.cli.options import at_least, wants_color
 from bitweft.cli.progress import Meter
 from bitweft.corpus.lexicon import Entry, Lexicon, Pruning
 from bitweft.errors import InputError
@@ -70,15 +70,15 @@ class Part:
 
 
 class Screen:
-    """Write the demo's lines, in colour where the reader sees it."""
+    """Write the demo's lines, in color where the reader sees it."""
 
-    def __init__(self, stream: TextIO, colour: bool) -> None:
+    def __init__(self, stream: TextIO, color: bool) -> None:
         self.stream = stream
-        self.colour = colour
+        self.color = color
 
     def style(self, text: str, code: str) -> str:
-        """Wrap a text in a terminal's colour, if there is one."""
-        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+        """Wrap a text in a terminal's color, if there is one."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
 
     def line(self, text: str = "") -> None:
         """Write one line."""
@@ -113,13 +113,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.add_argument(
         "--pairs",
-        type=_positive,
+        type=at_least(1),
         default=2000,
         metavar="N",
         help="how many pairs to draw from the grammar (2000)",
     )
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="seed of the text and of the model (1)"
+        "--seed", type=at_least(0), default=1, metavar="N", help="seed of the text and of the model (1)"
     )
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="write the text, the gold links and the links found into DIR"
@@ -127,24 +127,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="overwrite files in DIR")
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least 1 is needed")
-    return number
-
-
 def run(args: argparse.Namespace) -> None:
     """Run the verb."""
     if args.output is not None:
         check_directory(Path(args.output), force=args.force)
     with open_output(None) as stream:
-        show(Screen(stream, wants_colour(stream)), args.pairs, args.seed, args.output, force=args.force)
-
-
-def wants_colour(stream: TextIO) -> bool:
-    """Tell whether a stream is a terminal whose user has not asked for plain text."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        show(Screen(stream, wants_color(stream)), args.pairs, args.seed, args.output, force=args.force)
 
 
 def show(screen: Screen, pairs: int, seed: int, directory: str | None, *, force: bool = False) -> None:
@@ -201,7 +189,7 @@ def show_examples(screen: Screen, part: Part) -> None:
         if number:
             screen.line()
         for line in draw_links(
-            pair.source, pair.target, found, missed=missed, width=WIDTH - 4, colour=screen.colour
+            pair.source, pair.target, found, missed=missed, width=WIDTH - 4, color=screen.color
         ):
             screen.line(f"    {line}")
         said = [screen.style(f"{len(found)} links", "2")]

@@ -59,21 +59,21 @@ class Canvas:
         self.height = height
         self._cells: dict[tuple[int, int], list[tuple[int, int | None]]] = {}
 
-    def run(self, cell: tuple[int, int], sides: int, colour: int | None) -> None:
-        """Lead a thread through a cell; one without a colour is dotted."""
-        self._cells.setdefault(cell, []).append((sides, colour))
+    def run(self, cell: tuple[int, int], sides: int, color: int | None) -> None:
+        """Lead a thread through a cell; one without a color is dotted."""
+        self._cells.setdefault(cell, []).append((sides, color))
 
-    def line(self, row: int, colour: bool) -> str:
+    def line(self, row: int, color: bool) -> str:
         """Draw one row of cells."""
         line, last = "", -1
         for cell in sorted(cell for cell in self._cells if cell[0] == row):
             glyph, number = self._look(self._cells[cell])
-            line += " " * (cell[1] - last - 1) + painted(glyph, number, colour)
+            line += " " * (cell[1] - last - 1) + painted(glyph, number, color)
             last = cell[1]
         return line
 
     def _look(self, threads: list[tuple[int, int | None]]) -> tuple[str, int | None]:
-        """Choose the glyph of a cell and its colour: where threads only cross, the upright one is on top."""
+        """Choose the glyph of a cell and its color: where threads only cross, the upright one is on top."""
         shapes = {sides for sides, _ in threads}
         if shapes == {UP | DOWN, LEFT | RIGHT}:
             threads = [thread for thread in threads if thread[0] == UP | DOWN]
@@ -92,7 +92,7 @@ def draw_links(
     *,
     missed: Iterable[Link] = (),
     width: int = 76,
-    colour: bool = False,
+    color: bool = False,
 ) -> list[str]:
     """Draw the words of a pair in two rows with a thread for each link, dotted for the missed ones.
 
@@ -105,20 +105,20 @@ def draw_links(
         top, bottom = _lay_out(source, target, anchors, gap)
         if max(top.width, bottom.width) <= width:
             break
-    colours = {(s, t): s if (s, t) in found else None for s, t in wanted}
+    colors = {(s, t): s if (s, t) in found else None for s, t in wanted}
     bent = [Thread((s, t), top.stems[s], bottom.stems[t]) for s, t in wanted if (s, t) not in anchors]
     lanes = _lanes(bent)
     canvas = Canvas(max(1, len(lanes)))
     for lane, threads in enumerate(lanes):
         for thread in threads:
             for cell, sides in _path(thread, lane, canvas.height):
-                canvas.run(cell, sides, colours[thread.link])
+                canvas.run(cell, sides, colors[thread.link])
     for link in anchors:
         for row in range(canvas.height):
-            canvas.run((row, top.stems[link[0]]), UP | DOWN, colours[link])
-    lines = [_words(top, {s: s for s, _ in found}, colour)]
-    lines += [canvas.line(row, colour) for row in range(canvas.height)]
-    return [*lines, _words(bottom, {t: s for s, t in sorted(found, reverse=True)}, colour)]
+            canvas.run((row, top.stems[link[0]]), UP | DOWN, colors[link])
+    lines = [_words(top, {s: s for s, _ in found}, color)]
+    lines += [canvas.line(row, color) for row in range(canvas.height)]
+    return [*lines, _words(bottom, {t: s for s, t in sorted(found, reverse=True)}, color)]
 
 
 def _longest_chain(links: Sequence[Link]) -> list[Link]:
@@ -195,17 +195,17 @@ def _path(thread: Thread, lane: int, height: int) -> Iterable[tuple[tuple[int, i
         yield (row, end), UP | DOWN
 
 
-def _words(row: Row, colours: Mapping[int, int], colour: bool) -> str:
+def _words(row: Row, colors: Mapping[int, int], color: bool) -> str:
     line, column = "", 0
     for place, (word, start) in enumerate(zip(row.words, row.starts, strict=True)):
-        line += " " * (start - column) + painted(word, colours.get(place), colour)
+        line += " " * (start - column) + painted(word, colors.get(place), color)
         column = start + len(word)
     return line
 
 
-def painted(text: str, number: int | None, colour: bool) -> str:
-    """Give a text the colour of a thread, or dim it where it has none."""
-    if not colour:
+def painted(text: str, number: int | None, color: bool) -> str:
+    """Give a text the color of a thread, or dim it where it has none."""
+    if not color:
         return text
     code = "2" if number is None else PALETTE[number % len(PALETTE)]
     return f"\x1b[{code}m{text}\x1b[0m"

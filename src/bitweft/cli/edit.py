@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from bitweft.cli.options import at_least
 from bitweft.cli.viewed import add_viewed, linked_pairs, settle_links, viewed_text
 from bitweft.errors import UsageError
 from bitweft.server import PORT, serve_editing
@@ -56,7 +57,7 @@ def add_editing(parser: argparse.ArgumentParser) -> None:
         "--name", nargs="+", default=(), metavar="HOST", help="names by which other machines call this one"
     )
     parser.add_argument(
-        "--port", type=int, default=PORT, help=f"the port (default: {PORT}); 0 is any that is free"
+        "--port", type=at_least(0), default=PORT, help=f"the port (default: {PORT}); 0 is any that is free"
     )
 
 

@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Iterator
 
+from bitweft.cli.options import at_least
 from bitweft.errors import InputError, UsageError
 from bitweft.storage.output import refuse_inputs
 from bitweft.text.bitext import Bitext
@@ -55,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         for end in ("prefix", "suffix"):
             parser.add_argument(
                 f"--{side}-{end}",
-                type=int,
+                type=at_least(0),
                 default=0,
                 metavar="N",
                 help=f"take N letters of a word: its {end}",
@@ -65,8 +66,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         group.add_argument(*names, type=kind, metavar="X", help=argparse.SUPPRESS)
     group.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     group.description = ", ".join([*(" ".join(names) for names, _ in WITHOUT_MEANING), "--debug"])
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed (1)")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores)")
+    parser.add_argument("--seed", type=at_least(0), default=1, metavar="N", help="seed (1)")
+    parser.add_argument("--threads", type=at_least(1), metavar="N", help="threads to use (all cores)")
 
 
 def add_text(parser: argparse.ArgumentParser) -> None:

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from bitweft.cli.options import add_text_options, optional_bitext_of, report_oddities
+from bitweft.cli.options import add_text_options, at_least, optional_bitext_of, report_oddities
 from bitweft.errors import UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.links.evaluate import Score, WordErrors, WordPair, evaluate, word_errors
-from bitweft.links.formats.registry import DIALECTS, read_alignments, read_gold
+from bitweft.links.formats.registry import LINK_FORMATS, read_alignments, read_gold
 from bitweft.links.significance import MEASURES, Comparison, Interval, compare, confidence_intervals
 from bitweft.storage.output import open_output
 from bitweft.text.bitext import Bitext
@@ -37,26 +37,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("links", metavar="LINKS", help="the links to score; `-` is standard input")
     parser.add_argument("gold", metavar="GOLD", help="the gold links, sure and possible")
     parser.add_argument("--compare", metavar="OTHER", help="links of another system, to compare LINKS with")
-    _add_dialect(parser, "links", "LINKS")
-    _add_dialect(parser, "gold", "GOLD")
-    _add_dialect(parser, "compare", "OTHER")
+    _add_link_format(parser, "links", "LINKS")
+    _add_link_format(parser, "gold", "GOLD")
+    _add_link_format(parser, "compare", "OTHER")
     add_text_options(
         parser, "links outside it are an error, and the most frequent wrong and missed words are shown"
     )
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="how many of these to show (10)")
     parser.add_argument(
-        "--samples", type=int, default=1000, metavar="N", help="bootstrap samples; 0 for none (1000)"
+        "--top", type=at_least(0), default=10, metavar="N", help="how many of these to show (10)"
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the samples (1)")
+    parser.add_argument(
+        "--samples", type=at_least(0), default=1000, metavar="N", help="bootstrap samples; 0 for none (1000)"
+    )
+    parser.add_argument("--seed", type=at_least(0), default=1, metavar="N", help="seed of the samples (1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def _add_dialect(parser: argparse.ArgumentParser, name: str, what: str) -> None:
+def _add_link_format(parser: argparse.ArgumentParser, name: str, what: str) -> None:
     parser.add_argument(
         f"--{name}-format",
-        choices=tuple(DIALECTS),
+        choices=tuple(LINK_FORMATS),
         metavar="FORMAT",
-        help=f"format of {what}, one of {', '.join(DIALECTS)}; told by content where that is certain"
+        help=f"format of {what}, one of {', '.join(LINK_FORMATS)}; told by content where that is certain"
         if name == "links"
         else f"format of {what}" + " (default: that of LINKS)" * (name == "compare"),
     )
@@ -67,8 +69,6 @@ def _add_dialect(parser: argparse.ArgumentParser, name: str, what: str) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Evaluate, and print a report or a JSON object."""
-    if args.samples < 0 or args.seed < 0 or args.top < 0:
-        raise UsageError("--samples, --seed and --top must be 0 or greater")
     if args.compare is not None and not args.samples:
         raise UsageError("--compare tests by bootstrap samples: give --samples 1 or more")
     text = optional_bitext_of(args)
@@ -97,11 +97,11 @@ def run(args: argparse.Namespace) -> None:
 
 def _compared(args: argparse.Namespace, text: Bitext | None, sentences: int) -> Iterable[Alignment]:
     """Read OTHER, as LINKS is read unless its own options say otherwise."""
-    dialect, one_based = args.compare_format, args.one_based_compare
-    if dialect is None and one_based is None:
-        dialect, one_based = args.links_format, args.one_based_links
+    link_format, one_based = args.compare_format, args.one_based_compare
+    if link_format is None and one_based is None:
+        link_format, one_based = args.links_format, args.one_based_links
     return read_alignments(
-        args.compare, dialect, one_based, text=text, sentences=None if text is not None else sentences
+        args.compare, link_format, one_based, text=text, sentences=None if text is not None else sentences
     )
 
 

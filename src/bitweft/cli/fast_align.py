@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, TextIO
 
 from bitweft.cli.learning import tell_preparation
-from bitweft.cli.options import report_oddities
+from bitweft.cli.options import at_least, report_oddities
 from bitweft.cli.progress import Meter
 from bitweft.errors import NothingToLearnError, UsageError
 from bitweft.links.alignment import Alignment
@@ -64,8 +64,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         else:
             group.add_argument(f"-{short}", f"--{long}", action="store_true", help=argparse.SUPPRESS)
     group.description = ", ".join(f"-{short} --{long}" for short, long, _ in WITHOUT_MEANING)
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed (1)")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores)")
+    parser.add_argument("--seed", type=at_least(0), default=1, metavar="N", help="seed (1)")
+    parser.add_argument("--threads", type=at_least(1), metavar="N", help="threads to use (all cores)")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from bitweft.cli.align import warn_of_swapped_sides
 from bitweft.cli.learning import add_running, say, tell_preparation
-from bitweft.cli.options import add_text, bitext_of, report_oddities
+from bitweft.cli.options import add_text, at_least, bitext_of, report_oddities
 from bitweft.cli.progress import Meter
 from bitweft.errors import UsageError
 from bitweft.progress import Progress
@@ -78,7 +78,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write the report with its histogram to a file: a page if it ends in .html",
     )
     parser.add_argument("--force", action="store_true", help="overwrite files that exist")
-    parser.add_argument("--max-length", type=int, metavar="N", help="reject longer sentences (5000 words)")
+    parser.add_argument(
+        "--max-length", type=at_least(1), metavar="N", help="reject longer sentences (5000 words)"
+    )
     parser.add_argument(
         "--strict", action="store_true", help="fail at a damaged line instead of rejecting it"
     )

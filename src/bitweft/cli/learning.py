@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from bitweft.cli.options import add_quiet
+from bitweft.cli.options import add_quiet, at_least
 from bitweft.cli.progress import Meter
 from bitweft.errors import UsageError
 from bitweft.recipes.registry import DEFAULT, recipe_names, recipe_options
@@ -38,7 +38,7 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="change a setting of the recipe; `bitweft show` lists those of a model",
     )
-    group.add_argument("--seed", type=int, metavar="N", help="seed of the random numbers (1)")
+    group.add_argument("--seed", type=at_least(0), metavar="N", help="seed of the random numbers (1)")
     group.add_argument(
         "--lowercase",
         action=argparse.BooleanOptionalAction,
@@ -62,7 +62,7 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
 def add_running(parser: argparse.ArgumentParser) -> None:
     """Add --threads, --device, --kernels and --quiet."""
     parser.add_argument(
-        "--threads", type=int, metavar="N", help="threads to use (all cores); the result is the same"
+        "--threads", type=at_least(1), metavar="N", help="threads to use (all cores); the result is the same"
     )
     parser.add_argument("--device", default="cpu", metavar="D", help="where to compute, such as cuda (cpu)")
     parser.add_argument(

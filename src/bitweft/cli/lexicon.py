@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
 from bitweft.cli.linked import LinkFile, add_text_and_links, text_and_links
-from bitweft.cli.options import add_output, add_quiet, report_oddities
+from bitweft.cli.options import add_output, add_quiet, at_least, report_oddities, share
 from bitweft.cli.progress import Meter
 from bitweft.corpus.concordance import Query, concordance, write_hits
 from bitweft.corpus.lexicon import (
@@ -72,15 +72,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "the lexicon")
     parser.add_argument("--null", action="store_true", help="list words without a link too (tsv, json)")
     parser.add_argument(
-        "--min-count", metavar="N", type=_positive, default=1, help="links an entry needs (1)"
+        "--min-count", metavar="N", type=at_least(1), default=1, help="links an entry needs (1)"
     )
     parser.add_argument(
-        "--top", metavar="N", type=_positive, help="translations kept for each source word (all)"
+        "--top", metavar="N", type=at_least(1), help="translations kept for each source word (all)"
     )
     parser.add_argument(
         "--threshold",
         metavar="R",
-        type=_share,
+        type=share,
         help="drop translations less than R times as probable as the word's best (0; bicleaner: 0.1)",
     )
     parser.add_argument(
@@ -158,17 +158,3 @@ def _open(path: str, force: bool) -> Iterator[TextIO]:
         return
     with open_binary(path, force=force) as raw, gzip_text(raw) as stream:
         yield stream
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number above zero")
-    return number
-
-
-def _share(text: str) -> float:
-    number = float(text)
-    if not 0 <= number <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
-    return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from bitweft.cli.options import add_dialect, add_text, bitext_of
+from bitweft.cli.options import add_link_format, add_text, bitext_of
 from bitweft.errors import UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.links.formats.registry import read_entries
@@ -16,10 +16,10 @@ from bitweft.text.lines import LineFile
 class LinkFile:
     """Walk the links of a text, as often as wanted."""
 
-    def __init__(self, path: str, text: Bitext, *, dialect: str | None, one_based: bool | None) -> None:
+    def __init__(self, path: str, text: Bitext, *, link_format: str | None, one_based: bool | None) -> None:
         self._file = LineFile(path)
         self._text = text
-        self._dialect = dialect
+        self._link_format = link_format
         self._one_based = one_based
 
     @property
@@ -28,7 +28,7 @@ class LinkFile:
         return self._file.name
 
     def __iter__(self) -> Iterator[Alignment]:
-        for entry in read_entries(self._file, self._dialect, self._one_based, text=self._text):
+        for entry in read_entries(self._file, self._link_format, self._one_based, text=self._text):
             yield entry.alignment
 
 
@@ -36,7 +36,7 @@ def add_text_and_links(parser: argparse.ArgumentParser) -> None:
     """Add SOURCE, TARGET, LINKS, how to read them, and --lower."""
     add_text(parser)
     parser.add_argument("links", metavar="LINKS", help="the links of the text; `-` is standard input")
-    add_dialect(parser)
+    add_link_format(parser)
     parser.add_argument("--lower", action="store_true", help="lower-case the words")
 
 
@@ -45,4 +45,4 @@ def text_and_links(args: argparse.Namespace) -> tuple[Bitext, LinkFile]:
     if args.links == "-" and "-" in (args.source, args.target):
         raise UsageError("standard input cannot be both text and links")
     text = bitext_of(args)
-    return text, LinkFile(args.links, text, dialect=args.dialect, one_based=args.one_based)
+    return text, LinkFile(args.links, text, link_format=args.link_format, one_based=args.one_based)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bitweft.cli.learning import tagged
-from bitweft.cli.options import add_text_options, optional_bitext_of
+from bitweft.cli.options import add_text_options, at_least, optional_bitext_of
 from bitweft.errors import UsageError
 from bitweft.storage.model_directory import About
 from bitweft.storage.output import open_output
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "window", metavar="WINDOW", help="words of the source language; the middle one counts"
     )
-    parser.add_argument("--count", type=int, default=10, metavar="N", help="how many to list (10)")
+    parser.add_argument("--count", type=at_least(1), default=10, metavar="N", help="how many to list (10)")
     parser.add_argument("--json", action="store_true", help="write JSON")
     add_text_options(parser, "where to look for neighbors")
     parser.add_argument(
@@ -60,12 +60,10 @@ def text_of(args: argparse.Namespace, about: About) -> Bitext | TaggedText:
 
 
 def run(args: argparse.Namespace) -> None:
-    """List the neighbours."""
+    """List the neighbors."""
     from bitweft.aligner import Aligner
     from bitweft.recipes.base import Offer, require
 
-    if args.count < 1:
-        raise UsageError(f"--count must be 1 or greater, got {args.count}")
     aligner = Aligner.load(args.model)
     require(aligner.recipe, Offer.NEIGHBORS, "bitweft neighbors")
     text = text_of(args, aligner.about)

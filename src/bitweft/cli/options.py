@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Callable
+from typing import TextIO
 
 from bitweft.errors import UsageError
 from bitweft.links.convert import Onto
-from bitweft.links.formats.registry import DIALECTS
+from bitweft.links.formats.registry import LINK_FORMATS
 from bitweft.text.bitext import Bitext
 from bitweft.text.joint import FORMATS
 from bitweft.text.tokenize import TOKENIZERS
 
 NAMED = 5  # pairs that are named one by one
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return the `type` of an option that takes whole numbers from `least` on."""
+
+    def number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be {least} or greater, got {value}")
+        return value
+
+    return number
+
+
+def share(text: str) -> float:
+    """Read the number of an option that takes a share or a probability."""
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"must be from 0 to 1, got {text}")
+    return value
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Tell whether a stream is a terminal whose user has not asked for plain text."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def add_text(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -93,14 +121,14 @@ def report_unmatched(onto: Onto) -> None:
         )
 
 
-def add_dialect(parser: argparse.ArgumentParser, option: str = "--from", what: str = "the links") -> None:
+def add_link_format(parser: argparse.ArgumentParser, option: str = "--from", what: str = "the links") -> None:
     """Add the option that names a format of links, and --one-based."""
     parser.add_argument(
         option,
-        dest="dialect",
-        choices=tuple(DIALECTS),
+        dest="link_format",
+        choices=tuple(LINK_FORMATS),
         metavar="FORMAT",
-        help=f"format of {what}: {', '.join(DIALECTS)} (default: told by content, where that is certain)",
+        help=f"format of {what}: {', '.join(LINK_FORMATS)} (default: told by content, where that is certain)",
     )
     parser.add_argument(
         "--one-based",

@@ -7,7 +7,7 @@ import re
 import sys
 
 from bitweft.cli.linked import add_text_and_links, text_and_links
-from bitweft.cli.options import add_quiet, report_oddities
+from bitweft.cli.options import add_quiet, at_least, report_oddities
 from bitweft.cli.progress import Meter
 from bitweft.corpus.phrases import PhraseOptions, write_phrase_tables
 from bitweft.storage.output import refuse_inputs
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-length",
         metavar="N",
-        type=_length,
+        type=at_least(1),
         default=defaults.max_length,
         help="words a side (%(default)s)",
     )
@@ -72,13 +72,6 @@ def run(args: argparse.Namespace) -> None:
     report_oddities(text)
     if not args.quiet:
         sys.stderr.write(f"bitweft: {args.output}: {summary}\n")
-
-
-def _length(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number above zero")
-    return number
 
 
 def _size(text: str) -> int:

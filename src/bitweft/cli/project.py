@@ -15,7 +15,7 @@ from bitweft.cli.learning import (
     say,
     tell_preparation,
 )
-from bitweft.cli.options import add_dialect, add_output
+from bitweft.cli.options import add_link_format, add_output, at_least
 from bitweft.cli.progress import Meter
 from bitweft.errors import UsageError
 from bitweft.progress import Progress
@@ -81,10 +81,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="TARGET is the source of the model or the links, SOURCE the target",
     )
-    add_dialect(parser, "--links-format")
+    add_link_format(parser, "--links-format")
     rules = parser.add_argument_group("rules")
     rules.add_argument(
-        "--gap", type=int, metavar="N", help="words in a row, inside a span, without a link (5)"
+        "--gap", type=at_least(0), metavar="N", help="words in a row, inside a span, without a link (5)"
     )
     rules.add_argument("--min-probability", type=float, metavar="P", help="give up less probable spans (0.3)")
     add_learning(parser)
@@ -127,7 +127,7 @@ def check(args: argparse.Namespace) -> None:
     if args.model is not None or args.links is not None:
         why = "with --model, nothing is learned" if args.links is None else "with --links, nothing is learned"
         refuse_learning(args, why)
-    if args.links is None and (args.dialect is not None or args.one_based):
+    if args.links is None and (args.link_format is not None or args.one_based):
         raise UsageError("--links-format and --one-based are for --links")
     if args.known_links is not None or getattr(args, "tags", None) is not None:
         raise UsageError("--known-links and --tags are for `bitweft train`: train a model, and give --model")
@@ -188,7 +188,7 @@ def links_of(args: argparse.Namespace, aligner: Aligner | None, sentences: Sente
         if file is None:
             found: Iterator[Weights] = map(weights, sentences)
         else:
-            entries = read_entries(file, args.dialect, args.one_based, text=sentences)
+            entries = read_entries(file, args.link_format, args.one_based, text=sentences)
             found = (matrix_of(entry.alignment, entry.pair) for entry in entries if entry.pair is not None)
         return (each.T for each in found) if args.inverse else found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from bitweft.cli.options import at_least
 from bitweft.server import PORT, Limits, serve
 
 DESCRIPTION = """\
@@ -23,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     limits = Limits()
     parser.add_argument("model", metavar="DIR", help="the model to serve")
     parser.add_argument(
-        "--port", type=int, default=PORT, help=f"the port (default: {PORT}); 0 is any that is free"
+        "--port", type=at_least(0), default=PORT, help=f"the port (default: {PORT}); 0 is any that is free"
     )
     parser.add_argument(
         "--host",
@@ -31,7 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the address to listen on (default: 127.0.0.1, this machine alone)",
     )
     parser.add_argument(
-        "--threads", type=int, metavar="N", help="requests aligned at the same time (default: one a core)"
+        "--threads",
+        type=at_least(1),
+        metavar="N",
+        help="requests aligned at the same time (default: one a core)",
     )
     for name, kind, what in (
         ("body", int, "bytes of a request"),

@@ -13,7 +13,7 @@ from bitweft.cli.options import add_output
 from bitweft.storage.model_directory import About
 from bitweft.storage.output import open_output
 
-DESCRIPTION = "Describe a kept model: languages, sizes, recipe, training record, licence note."
+DESCRIPTION = "Describe a kept model: languages, sizes, recipe, training record, license note."
 EXAMPLES = """\
   bitweft show enfr.weft
   bitweft show enfr.weft --json"""

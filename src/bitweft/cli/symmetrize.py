@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bitweft.cli.options import add_dialect, add_output
+from bitweft.cli.options import add_link_format, add_output
 from bitweft.links.formats.registry import read_alignments, write_alignments
 from bitweft.links.symmetrize import HEURISTICS, ORDERS, symmetrize_all
 from bitweft.storage.output import open_output
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="moses",
         help="order in which links are tried: that of Moses' symal, or of fast_align's atools (moses)",
     )
-    add_dialect(parser, what="both files")
+    add_link_format(parser, what="both files")
     parser.add_argument(
         "--to",
         choices=("pharaoh", "scored", "talp"),
@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Symmetrize."""
     forward, backward = (
-        read_alignments(path, args.dialect, args.one_based) for path in (args.forward, args.backward)
+        read_alignments(path, args.link_format, args.one_based) for path in (args.forward, args.backward)
     )
     names = (args.forward, args.backward)
     combined = symmetrize_all(forward, backward, args.heuristic, order=args.order, names=names)

@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the model's directory")
     parser.add_argument("--force", action="store_true", help="overwrite the model if it exists")
     parser.add_argument(
-        "--note", metavar="TEXT", help="kept with the model: where the text is from, and its licence"
+        "--note", metavar="TEXT", help="kept with the model: where the text is from, and its license"
     )
     parser.add_argument("--strict", action="store_true", help="fail at a line that cannot be read")
     parser.add_argument(

@@ -7,7 +7,7 @@ import argparse
 from bitweft.cli.learning import add_running, say, tell_preparation, tuning_line
 from bitweft.cli.progress import Meter
 from bitweft.errors import UsageError
-from bitweft.links.formats.registry import DIALECTS, read_gold
+from bitweft.links.formats.registry import LINK_FORMATS, read_gold
 from bitweft.text.bitext import Bitext
 
 DESCRIPTION = """\
@@ -30,7 +30,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="its translation")
     parser.add_argument("gold", metavar="GOLD", help="the gold links, sure and possible")
     parser.add_argument(
-        "--gold-format", choices=tuple(DIALECTS), metavar="FORMAT", help="of GOLD; told by content if certain"
+        "--gold-format",
+        choices=tuple(LINK_FORMATS),
+        metavar="FORMAT",
+        help="of GOLD; told by content if certain",
     )
     parser.add_argument("-o", "--output", metavar="DIR", help="where to write the tuned model (over MODEL)")
     parser.add_argument("--force", action="store_true", help="overwrite a model at --output")

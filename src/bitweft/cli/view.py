@@ -12,12 +12,12 @@ from itertools import tee
 from typing import TextIO
 
 from bitweft.cli.edit import add_editing, edit
-from bitweft.cli.options import add_output, report_oddities
+from bitweft.cli.options import add_output, at_least, report_oddities, wants_color
 from bitweft.cli.viewed import JsonLines, add_viewed, linked_pairs, settle_links, viewed_text, wanted
 from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.evaluate import Counts
-from bitweft.links.formats.registry import DIALECTS, read_alignments, read_gold
+from bitweft.links.formats.registry import LINK_FORMATS, read_alignments, read_gold
 from bitweft.storage.output import open_output
 from bitweft.text.bitext import Bitext
 from bitweft.viewer import LEGEND, page, svg, text_grid
@@ -43,16 +43,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
     add_viewed(parser)
     parser.add_argument("--gold", metavar="GOLD", help="gold links to compare with")
-    parser.add_argument("--gold-format", choices=tuple(DIALECTS), metavar="FORMAT", help="format of GOLD")
+    parser.add_argument("--gold-format", choices=tuple(LINK_FORMATS), metavar="FORMAT", help="format of GOLD")
     parser.add_argument(
         "--one-based-gold", action="store_true", default=None, help="indices of GOLD begin at 1"
     )
     parser.add_argument("--compare", metavar="OTHER", help="links of another system, drawn beside them")
-    parser.add_argument("--compare-format", choices=tuple(DIALECTS), metavar="FORMAT", help="format of OTHER")
+    parser.add_argument(
+        "--compare-format", choices=tuple(LINK_FORMATS), metavar="FORMAT", help="format of OTHER"
+    )
     parser.add_argument(
         "--one-based-compare", action="store_true", default=None, help="indices of OTHER begin at 1"
     )
-    parser.add_argument("--line", type=int, metavar="N", help="only the pair on line N")
+    parser.add_argument("--line", type=at_least(1), metavar="N", help="only the pair on line N")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--svg", action="store_true", help="draw the pair of --line as one SVG picture")
     shape.add_argument("--text", action="store_true", help="draw a grid of letters for each pair")
@@ -111,8 +113,8 @@ def _golds(args: argparse.Namespace, text: Bitext | JsonLines) -> Iterator[GoldA
 def _others(args: argparse.Namespace, text: Bitext | JsonLines) -> Iterator[Alignment] | None:
     if args.compare is None:
         return None
-    dialect, one_based = args.compare_format, args.one_based_compare
-    return wanted(args, read_alignments(args.compare, dialect, one_based, text=text))
+    link_format, one_based = args.compare_format, args.one_based_compare
+    return wanted(args, read_alignments(args.compare, link_format, one_based, text=text))
 
 
 def _write_page(args: argparse.Namespace, text: Bitext | JsonLines, stream: TextIO) -> int:
@@ -141,7 +143,7 @@ def _base(path: str) -> str:
 
 def _write_drawings(args: argparse.Namespace, text: Bitext | JsonLines, stream: TextIO) -> int:
     terminal = stream.isatty()
-    color = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    color = wants_color(stream)
     width = shutil.get_terminal_size().columns if terminal else _WIDTH
     golds = _golds(args, text)
     count = 0

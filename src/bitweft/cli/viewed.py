@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from bitweft.cli.options import add_dialect, add_text, bitext_of
+from bitweft.cli.options import add_link_format, add_text, bitext_of
 from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment, Entry
 from bitweft.links.formats.registry import read_entries
@@ -22,7 +22,7 @@ def add_viewed(parser: argparse.ArgumentParser) -> None:
     """Add SOURCE, TARGET, LINKS, how to read them, and --model."""
     add_text(parser)
     parser.add_argument("links", metavar="LINKS", nargs="?", help="the links of the text")
-    add_dialect(parser)
+    add_link_format(parser)
     parser.add_argument("--model", metavar="DIR", help="align the text with this model, instead of LINKS")
 
 
@@ -88,7 +88,7 @@ def linked_pairs(args: argparse.Namespace, text: Bitext | JsonLines) -> Iterator
         entries: Iterable[Entry] = (
             text.entries
             if isinstance(text, JsonLines)
-            else read_entries(args.links, args.dialect, args.one_based, text=text)
+            else read_entries(args.links, args.link_format, args.one_based, text=text)
         )
         for entry in wanted(args, entries):
             if entry.pair is not None:  # it never is: read_entries was given the text

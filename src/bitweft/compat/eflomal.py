@@ -21,7 +21,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeAlias
 
 from bitweft.errors import InputError, NothingToLearnError
-from bitweft.links.alignment import Alignment, Link
+from bitweft.links.alignment import Alignment, Link, outside
 from bitweft.links.known import HEAVIEST, WordPair
 from bitweft.storage.output import AnyPath, open_output
 
@@ -286,11 +286,10 @@ def _links(line: str, sources: int, targets: int, number: int) -> list[Link]:
         s, dash, t = item.partition("-")
         if not (dash and s.isdecimal() and t.isdecimal()):
             raise LineError(f"{item!r} is not a link like 0-0", line=number)
-        if int(s) >= sources or int(t) >= targets:
-            raise LineError(
-                f"link {item} is outside its sentences of {sources} and {targets} words", line=number
-            )
         links.append((int(s), int(t)))
+    fault = outside(links, sources, targets)
+    if fault is not None:
+        raise LineError(fault, line=number)
     return links
 
 

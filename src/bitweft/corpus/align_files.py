@@ -12,7 +12,7 @@ from bitweft.errors import InputError
 from bitweft.links.alignment import Alignment, Entry
 from bitweft.links.convert import Onto
 from bitweft.links.formats.pharaoh import decimal
-from bitweft.links.formats.registry import dialect_named
+from bitweft.links.formats.registry import link_format_named
 from bitweft.links.known import KnownLinks, with_known
 from bitweft.recipes.base import Decoding, Inference
 from bitweft.storage.lockstep import lockstep
@@ -60,10 +60,10 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class LinkOptions:
     """Say what is to be written of each pair."""
 
-    dialect: str = "pharaoh"
+    link_format: str = "pharaoh"
     decoding: Decoding = field(default_factory=Decoding)
     strict: bool = False  # a pair that is too long is an error
 
@@ -72,7 +72,7 @@ def write_links(
     aligner: Aligner | None,
     pairs: Iterable[SentencePair],
     stream: TextIO,
-    wanted: Wanted,
+    wanted: LinkOptions,
     *,
     scores: TextIO | None = None,
     known: KnownLinks | None = None,
@@ -85,7 +85,7 @@ def write_links(
     written of another tokenization. `name` is the text's, for messages. Without an aligner, because there was
     nothing to learn from, no pair gets links.
     """
-    dialect = dialect_named(wanted.dialect)
+    link_format = link_format_named(wanted.link_format)
     summary = Summary()
     inferences = _inferences(aligner, pairs, wanted, known)
     for entry, pair, inference in _entries(inferences, onto, name or "text"):
@@ -94,8 +94,8 @@ def write_links(
             sizes = f"{len(pair.source):,} and {len(pair.target):,} words"
             message = f"{sizes}, more than --max-length {wanted.decoding.longest:,} allows"
             raise InputError(message, file=name, line=summary.pairs)
-        text = dialect.write(entry, summary.pairs)
-        if text or dialect.line_a_pair:
+        text = link_format.write(entry, summary.pairs)
+        if text or link_format.line_a_pair:
             stream.write(text + "\n")
         if scores is not None:
             scores.write(score_line(entry) + "\n")
@@ -126,7 +126,7 @@ def _with_pieces(
 
 
 def _inferences(
-    aligner: Aligner | None, pairs: Iterable[SentencePair], wanted: Wanted, known: KnownLinks | None
+    aligner: Aligner | None, pairs: Iterable[SentencePair], wanted: LinkOptions, known: KnownLinks | None
 ) -> Iterator[tuple[SentencePair, Inference]]:
     if aligner is None:
         yield from ((pair, Inference(Alignment())) for pair in pairs)

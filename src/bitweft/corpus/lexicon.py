@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import NamedTuple, TextIO, TypeAlias
 
 from bitweft.errors import InputError
-from bitweft.links.alignment import Alignment
+from bitweft.links.alignment import Alignment, outside
 from bitweft.storage.lockstep import lockstep
 from bitweft.text.bitext import SentencePair
 
@@ -86,14 +86,9 @@ def linked_pairs(
     `names` are those of the text and of the links, for the message.
     """
     for line, (pair, alignment) in enumerate(lockstep(pairs, alignments, names=names), 1):
-        sources, targets = len(pair.source), len(pair.target)
-        for s, t in alignment.links:
-            if not (0 <= s < sources and 0 <= t < targets):
-                message = (
-                    f"link {s}-{t} is outside its sentences of {sources} and {targets} words; "
-                    "`bitweft check` lists all such lines"
-                )
-                raise InputError(message, file=names[1], line=line)
+        fault = outside(alignment.links, len(pair.source), len(pair.target))
+        if fault is not None:
+            raise InputError(fault, file=names[1], line=line)
         yield line, pair, alignment
 
 
@@ -271,7 +266,7 @@ def _with_null(alignment: Alignment, sources: int, targets: int) -> Iterator[tup
 
 
 def _context(tokens: Sequence[str], position: int | None) -> str:
-    """Show a word in brackets among its neighbours; without a word, the beginning of the sentence."""
+    """Show a word in brackets among its neighbors; without a word, the beginning of the sentence."""
     if position is None:
         shown, rest = list(tokens[: 2 * CONTEXT + 1]), len(tokens) > 2 * CONTEXT + 1
         return " ".join(shown + ["…"] * rest)

@@ -21,7 +21,7 @@ from typing import Any
 
 import bitweft
 from bitweft.aligner import Aligner
-from bitweft.corpus.align_files import Summary, Wanted, write_links
+from bitweft.corpus.align_files import LinkOptions, Summary, write_links
 from bitweft.errors import InputError, UsageError
 from bitweft.storage.output import clear_leftovers, json_bytes, open_output, write_bytes
 from bitweft.text.bitext import Bitext, SentencePair
@@ -66,7 +66,7 @@ class Shard:
 def find_shards(
     patterns: Sequence[str],
     out: str,
-    dialect: str,
+    link_format: str,
     *,
     compress: str | None = None,
     scores: str | None = None,
@@ -86,7 +86,7 @@ def find_shards(
         _check_partners(patterns, sides)
         _check_partners(patterns[::-1], sides[::-1])
     packed = "" if compress is None else f".{compress}"
-    ending = (".jsonl" if dialect == "jsonl" else ".links") + packed
+    ending = (".jsonl" if link_format == "jsonl" else ".links") + packed
     shards = []
     for wild in sides[0]:
         names = tuple(side[wild] for side in sides)
@@ -166,7 +166,7 @@ class Shards:
 
     model: str  # its directory
     reading: Mapping[str, Any]  # arguments of Bitext
-    wanted: Wanted
+    wanted: LinkOptions
     resume: bool = False
     force: bool = False
 

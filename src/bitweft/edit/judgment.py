@@ -7,9 +7,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from bitweft.links.alignment import Alignment, Entry, GoldAlignment, Link
+from bitweft.links.alignment import Alignment, Entry, GoldAlignment, Link, outside
 from bitweft.links.formats.jsonl import format_jsonl
-from bitweft.links.formats.registry import outside
 from bitweft.text.bitext import SentencePair
 
 UNTOUCHED = "untouched"  # the version of a pair of which nobody has said anything yet
@@ -29,7 +28,7 @@ class Judgment:
 
     def fault(self, pair: SentencePair) -> str | None:
         """Say why this cannot be said of the pair, if it cannot."""
-        found = outside(Alignment.of(self.gold.possible), pair)
+        found = outside(sorted(self.gold.possible), len(pair.source), len(pair.target))
         for side, (sentence, positions) in enumerate(zip(pair, self.unlinked, strict=True)):
             beyond = [at for at in positions if not 0 <= at < len(sentence)]
             linked = sorted(positions & {link[side] for link in self.gold.possible})

@@ -25,6 +25,17 @@ _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})(?::([0-9]*\.?[0-9]+))?", re.ASCII
 _DRAWN = 60  # positions of a side that are drawn
 
 
+def outside(links: Iterable[Link], sources: int, targets: int) -> str | None:
+    """Describe the first link that is outside sentences of so many words, if any."""
+    for s, t in links:
+        if not (0 <= s < sources and 0 <= t < targets):
+            return (
+                f"link {s}-{t} (zero-based) is outside a pair of {sources} and {targets} words; "
+                "are the links one-based, inverted, or of another tokenization?"
+            )
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Alignment:
     """Hold the links of one sentence pair, sorted, each with an optional probability."""
@@ -110,9 +121,9 @@ class Alignment:
         return pandas.DataFrame(columns)
 
     def _check_inside(self, sources: int, targets: int) -> None:
-        for s, t in self.links:
-            if s >= sources or t >= targets:
-                raise UsageError(f"link {s}-{t} is outside sentences of {sources} and {targets} words")
+        fault = outside(self.links, sources, targets)
+        if fault is not None:
+            raise UsageError(fault)
 
     def _repr_html_(self) -> str:
         """Draw the links for a notebook: a row a source position, a column a target position."""
@@ -172,7 +183,7 @@ class GoldAlignment:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Hold all that a file of links says of one sentence pair: what every dialect can be turned into."""
+    """Hold all that a file of links says of one sentence pair: what every format can be turned into."""
 
     alignment: Alignment
     unsure: frozenset[Link] = frozenset()  # those of the links that are possible, not sure

@@ -11,9 +11,9 @@ from itertools import zip_longest
 from typing import Any
 
 from bitweft.errors import InputError, UsageError
-from bitweft.links.alignment import Link
+from bitweft.links.alignment import Link, outside
 from bitweft.links.formats.pharaoh import Items
-from bitweft.links.formats.registry import detect_dialect, dialect_named, index_base
+from bitweft.links.formats.registry import detect_link_format, index_base, link_format_named
 from bitweft.text.lines import ODD_SPACE, LineFile
 from bitweft.text.tokenize import TOKENIZERS
 
@@ -128,7 +128,7 @@ def check(
     target: str | os.PathLike[str],
     links: str | os.PathLike[str] | None = None,
     *,
-    dialect: str | None = None,
+    link_format: str | None = None,
     one_based: bool | None = None,
     tokenize: str = "space",
     long: int = LONG,
@@ -144,7 +144,7 @@ def check(
     if counts[0] != counts[1]:
         _unequal(report, files[0].name, files[1].name, counts[0], counts[1])
     if links is not None:
-        _check_links(LineFile(links), files, report, _Reading(dialect, one_based, tokenize))
+        _check_links(LineFile(links), files, report, _Reading(link_format, one_based, tokenize))
     return report
 
 
@@ -198,7 +198,7 @@ def _faults(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Reading:
-    dialect: str | None
+    link_format: str | None
     one_based: bool | None
     tokenize: str
 
@@ -216,13 +216,13 @@ def _check_links(
 ) -> None:
     lengths = zip(*(_lengths(file, reading.tokenize) for file in files), strict=False)
     try:
-        dialect = dialect_named(reading.dialect or detect_dialect(links, reading.one_based))
-        base = index_base(dialect, reading.one_based)
-        if dialect.base_is_fixed:
-            entries = dialect.read(links, base, min(report.lines.values()))
+        link_format = link_format_named(reading.link_format or detect_link_format(links, reading.one_based))
+        base = index_base(link_format, reading.one_based)
+        if link_format.base_is_fixed:
+            entries = link_format.read(links, base, min(report.lines.values()))
             lists: Iterator[list[Link]] = ([*entry.alignment.links] for entry in entries)
         else:
-            lists = _parsed_lines(links, Items(dialect.name, base), report)
+            lists = _parsed_lines(links, Items(link_format.name, base), report)
         _compare(links, lists, lengths, report)
     except InputError as error:
         report.add("link-syntax", links.name, error.line or 1, str(error))
@@ -256,11 +256,9 @@ def _compare(
             _unequal(report, file.name, "the text", number, pairs)
             break
         rows, columns = pair
-        outside = [(s, t) for s, t in links if s >= rows or t >= columns]
-        if outside:
-            s, t = outside[0]
-            detail = f"link {s}-{t}, zero-based, in a pair of {rows} and {columns} words"
-            report.add("out-of-range", file.name, number, detail)
+        fault = outside(links, rows, columns)
+        if fault is not None:
+            report.add("out-of-range", file.name, number, fault)
         if len(set(links)) < len(links):
             (s, t), _ = Counter(links).most_common(1)[0]
             report.add("duplicate-link", file.name, number, f"{s}-{t}")

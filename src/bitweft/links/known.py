@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from bitweft.errors import InputError
-from bitweft.links.alignment import Alignment
+from bitweft.links.alignment import Alignment, outside
 from bitweft.links.formats.pharaoh import read_lines
-from bitweft.links.formats.registry import outside
 from bitweft.text.bitext import SentencePair
 from bitweft.text.lines import LineFile
 
@@ -74,7 +73,7 @@ class KnownLinks:
             entry = next(links, None)
             if entry is None:
                 raise self._fault("the file ends here, but the text goes on", number)
-            fault = outside(entry.alignment, pair)
+            fault = outside(entry.alignment.links, len(pair.source), len(pair.target))
             if fault is not None:
                 raise self._fault(fault, number)
             yield pair, entry.alignment

@@ -3,9 +3,9 @@
 Every heuristic but the union starts from the links that both directions have, and adds links that one
 of them has.
 
-    rule                    a neighbour is added when        at the end, a link is added when
-    grow                    either word is unaligned         -          (4 neighbours: beside, above, below)
-    grow-diag               either word is unaligned         -          (8 neighbours, as all that follow)
+    rule                    a neighbor is added when        at the end, a link is added when
+    grow                    either word is unaligned         -          (4 neighbors: beside, above, below)
+    grow-diag               either word is unaligned         -          (8 neighbors, as all that follow)
     grow-diag-final         either word is unaligned         either word is unaligned
     grow-diag-final-and     either word is unaligned         both words are unaligned
     strict-grow-diag        both words are unaligned         -
@@ -18,7 +18,7 @@ fast_align and GIZA++ against neural aligners used these.
 A link that is added covers its words at once, so the outcome depends on who comes first, and there Moses
 and atools differ. Both orders are here:
 
-    moses   goes through the links, by target and then source position, looks at the neighbours of each
+    moses   goes through the links, by target and then source position, looks at the neighbors of each
             (left, right, above, below before the diagonal ones), and starts again until nothing is added;
             a link that was added further on is visited in the same round
     atools  goes through the links not yet taken, by source and then target position, takes those beside
@@ -55,7 +55,7 @@ _MOVES = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)) 
 
 
 class _Rule(NamedTuple):
-    """Say which neighbours count, and how many words of a link (0 or 1) may be covered for it to be added."""
+    """Say which neighbors count, and how many words of a link (0 or 1) may be covered for it to be added."""
 
     moves: tuple[tuple[int, int], ...]
     grow: int

@@ -41,7 +41,7 @@ def edit_application(session: Session, limits: Limits, *, hosts: frozenset[str] 
         *fixed(documents),
         Route("/edit/state", endpoints.state, methods=["GET"]),
         Route("/edit/changes", endpoints.changes, methods=["GET"]),
-        Route("/edit/export/{dialect}", endpoints.export, methods=["GET"]),
+        Route("/edit/export/{link_format}", endpoints.export, methods=["GET"]),
         Route("/edit/save", endpoints.save, methods=["POST"]),
     ]
     if session.can_learn:
@@ -68,11 +68,11 @@ class _Endpoints:
 
     async def export(self, request: Request) -> Response:
         """Give the gold links of what is done as a file."""
-        dialect = request.path_params["dialect"]
-        if dialect not in EXPORTS:
+        link_format = request.path_params["link_format"]
+        if link_format not in EXPORTS:
             raise Problem(404, f"no such format; there are {', '.join(EXPORTS)}")
-        text = await to_thread.run_sync(self.session.export, dialect, limiter=self.threads)
-        name = "gold.jsonl" if dialect == "jsonl" else f"gold.{dialect}.txt"
+        text = await to_thread.run_sync(self.session.export, link_format, limiter=self.threads)
+        name = "gold.jsonl" if link_format == "jsonl" else f"gold.{link_format}.txt"
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(text, media_type="text/plain", headers=headers)
 

@@ -61,12 +61,14 @@ def edit_openapi(can_learn: bool) -> dict[str, Any]:
     gets = {
         "/edit/state": ("state", "Give all pairs, suggestions and judgments"),
         "/edit/changes": ("changes", "Give what has changed since the revision `since`"),
-        "/edit/export/{dialect}": ("export", "Give the gold links of what is done, in a format of links"),
+        "/edit/export/{link_format}": ("export", "Give the gold links of what is done, in a format of links"),
     }
     parameters: dict[str, list[dict[str, Any]]] = {
         "state": [],
         "changes": [{"name": "since", "in": "query", "schema": {"type": "integer", "minimum": 0}}],
-        "export": [{"name": "dialect", "in": "path", "required": True, "schema": {"enum": list(EXPORTS)}}],
+        "export": [
+            {"name": "link_format", "in": "path", "required": True, "schema": {"enum": list(EXPORTS)}}
+        ],
     }
     answer = {"200": {"description": "the answer"}}
     paths: dict[str, Any] = {

@@ -16,12 +16,12 @@ from bitweft.edit.learn import LEAST, learn
 from bitweft.edit.store import GoldStore
 from bitweft.errors import UsageError
 from bitweft.links.alignment import Alignment, Entry, GoldAlignment, Link
-from bitweft.links.formats.registry import DIALECTS, write_entries
+from bitweft.links.formats.registry import LINK_FORMATS, write_entries
 from bitweft.recipes.base import Decoding, Inference, Offer
 from bitweft.text.bitext import SentencePair
 from bitweft.viewer.page import View, packed
 
-EXPORTS = tuple(name for name, dialect in DIALECTS.items() if dialect.holds_possible)
+EXPORTS = tuple(name for name, link_format in LINK_FORMATS.items() if link_format.holds_possible)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Session:
             "order": self.order,
         }
 
-    def export(self, dialect: str) -> str:
+    def export(self, link_format: str) -> str:
         """Write the gold links of the pairs that are done, in a format that holds possible links."""
         done = self.store.done()
         stream = io.StringIO()
@@ -132,7 +132,7 @@ class Session:
             Entry(Alignment.of(gold.possible), gold.possible - gold.sure, pair=self.pairs[k])
             for k, gold in zip(done, self.store.gold(done), strict=True)
         )
-        write_entries(stream, entries, dialect)
+        write_entries(stream, entries, link_format)
         return stream.getvalue()
 
     def _suggestions(self) -> list[tuple[SentencePair, Inference]]:

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from bitweft.errors import InputError
-from bitweft.links.alignment import Alignment, GoldAlignment, Link
-from bitweft.links.formats.registry import outside
+from bitweft.links.alignment import Alignment, GoldAlignment, Link, outside
 from bitweft.text.bitext import SentencePair
 
 # Marks that change the direction of the text around them, and two code points that XML forbids.
@@ -38,8 +37,8 @@ def check(
     pair: SentencePair, alignment: Alignment, gold: GoldAlignment | None, *, line: int | None = None
 ) -> None:
     """Refuse links that point outside the sentences."""
-    for links in (alignment, Alignment.of(gold.possible if gold else ())):
-        fault = outside(links, pair)
+    for links in (alignment.links, sorted(gold.possible) if gold else ()):
+        fault = outside(links, len(pair.source), len(pair.target))
         if fault is not None:
             raise InputError(fault, line=line)
 

@@ -19,7 +19,7 @@ class PhraseSpan(NamedTuple):
 
 
 class Orientation(Enum):
-    """Name where a phrase's neighbour on the target side stands on the source side."""
+    """Name where a phrase's neighbor on the target side stands on the source side."""
 
     MONO = "mono"
     SWAP = "swap"

@@ -216,7 +216,7 @@ def _links_inside(by_target: Sequence[tuple[int, int]], span: PhraseSpan) -> str
 
 @dataclass(slots=True)
 class _Occurrences:
-    """Gather what was seen of one phrase pair: its links, and the orientation of its neighbours."""
+    """Gather what was seen of one phrase pair: its links, and the orientation of its neighbors."""
 
     source: str
     target: str

@@ -15,7 +15,7 @@ from bitweft.corpus.project.records import Outcome, Span, Weights
 from bitweft.corpus.project.rules import Rules
 from bitweft.corpus.project.spans import project_spans
 from bitweft.errors import UsageError
-from bitweft.links.alignment import Alignment
+from bitweft.links.alignment import Alignment, outside
 
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner
@@ -47,7 +47,6 @@ def project(
         UsageError: a span is outside the source, a link or the matrix does not fit the words.
     """
     from bitweft.corpus.project.job import matrix_of, weights_by
-    from bitweft.links.formats.registry import outside
     from bitweft.text.bitext import Sentence, SentencePair
 
     for words in (source, target):
@@ -59,7 +58,7 @@ def project(
         if not 0 <= span.start < span.end <= len(source):
             raise UsageError(f"{span} is empty or outside a source of {len(source)} words")
     if isinstance(links, Alignment):
-        fault = outside(links, pair)
+        fault = outside(links.links, len(source), len(target))
         if fault is not None:
             raise UsageError(fault)
         weights = matrix_of(links, pair)

@@ -1,4 +1,4 @@
-"""The `.wa` dialect of the shared tasks of 2003 and 2005: `sentence source target [S|P] [confidence]`."""
+"""The `.wa` format of the shared tasks of 2003 and 2005: `sentence source target [S|P] [confidence]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dialects of one line a pair: `0-0 1-2`, with possible links (`1?2`, `1p2`) or scores (`1-2:0.5`)."""
+"""The formats of one line a pair: `0-0 1-2`, with possible links (`1?2`, `1p2`) or scores (`1-2:0.5`)."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def finite(text: str) -> float:
 class Items(dict[str, Item]):
     """Parse each distinct word of a file of links once: few differ."""
 
-    def __init__(self, dialect: str, one_based: bool) -> None:
+    def __init__(self, link_format: str, one_based: bool) -> None:
         super().__init__()
-        self.dialect = dialect
+        self.link_format = link_format
         self.first = int(one_based)
 
     def __missing__(self, word: str) -> Item:
         found = _ITEM.fullmatch(word)
         if found is None or not self._allowed(found):
-            raise ValueError(f"{word!r} is not a link like {_EXAMPLES[self.dialect]}")
+            raise ValueError(f"{word!r} is not a link like {_EXAMPLES[self.link_format]}")
         source, mark, target, scores = found.groups()
         probability = finite(scores.split(":")[1]) if scores else None
         if "NULL" in (source, target):
@@ -57,7 +57,7 @@ class Items(dict[str, Item]):
         return item
 
     def _allowed(self, found: re.Match[str]) -> bool:
-        marks = MARKS[self.dialect]
+        marks = MARKS[self.link_format]
         scored = found[4] != "" or "NULL" in (found[1], found[3])
         return found[2] in marks and (not scored or ":" in marks)
 
@@ -68,10 +68,10 @@ class Items(dict[str, Item]):
         return index
 
 
-def read_lines(file: LineFile, dialect: str, one_based: bool) -> Iterator[Entry]:
+def read_lines(file: LineFile, link_format: str, one_based: bool) -> Iterator[Entry]:
     """Read one entry a line; NULL links (`NULL-3`) say that a word has no link and are left out."""
-    items = Items(dialect, one_based)
-    make = entry_of if ":" in MARKS[dialect] or "?" in MARKS[dialect] else _plain_entry
+    items = Items(link_format, one_based)
+    make = entry_of if ":" in MARKS[link_format] or "?" in MARKS[link_format] else _plain_entry
     for number, line in enumerate(file.lines(), 1):
         try:
             yield make([items[word] for word in line.split()])
@@ -96,19 +96,19 @@ def entry_of(items: list[Item]) -> Entry:
     return Entry(Alignment.of(links, scored), unsure)
 
 
-def format_line(entry: Entry, dialect: str) -> str:
+def format_line(entry: Entry, link_format: str) -> str:
     """Write one line of links, without its end."""
-    first = 1 if dialect == "talp" else 0
-    if dialect == "scored" and entry.alignment.probabilities is not None:
+    first = 1 if link_format == "talp" else 0
+    if link_format == "scored" and entry.alignment.probabilities is not None:
         scored = zip(entry.alignment.links, entry.alignment.probabilities, strict=True)
         items = [f"{s}-{t}:{decimal(p)}" for (s, t), p in scored]
         if entry.unlinked is not None:
             items += [f"{s}-NULL:{decimal(p)}" for s, p in entry.unlinked[0]]
             items += [f"NULL-{t}:{decimal(p)}" for t, p in entry.unlinked[1]]
         return " ".join(items)
-    if dialect in ("pharaoh", "scored"):
+    if link_format in ("pharaoh", "scored"):
         return str(entry.alignment)
-    mark = "?" if dialect == "possible" else "p"
+    mark = "?" if link_format == "possible" else "p"
     return " ".join(
         f"{s + first}{mark if (s, t) in entry.unsure else '-'}{t + first}" for s, t in entry.alignment.links
     )

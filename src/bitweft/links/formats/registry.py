@@ -10,7 +10,7 @@ from itertools import islice, zip_longest
 from typing import TextIO
 
 from bitweft.errors import InputError, UsageError
-from bitweft.links.alignment import Alignment, Entry, GoldAlignment
+from bitweft.links.alignment import Alignment, Entry, GoldAlignment, outside
 from bitweft.links.formats.giza import format_giza, read_giza
 from bitweft.links.formats.jsonl import format_jsonl, read_jsonl
 from bitweft.links.formats.naacl import format_naacl, read_naacl
@@ -20,7 +20,7 @@ from bitweft.text.lines import LineFile
 
 
 @dataclass(frozen=True)
-class Dialect:
+class LinkFormat:
     """Describe one format of links, and how to read and write it."""
 
     name: str
@@ -33,8 +33,8 @@ class Dialect:
     line_a_pair: bool = True
 
 
-def _line_dialect(name: str, summary: str, *, holds_possible: bool = False) -> Dialect:
-    return Dialect(
+def _line_format(name: str, summary: str, *, holds_possible: bool = False) -> LinkFormat:
+    return LinkFormat(
         name,
         summary,
         lambda file, one_based, _: read_lines(file, name, one_based),
@@ -45,15 +45,15 @@ def _line_dialect(name: str, summary: str, *, holds_possible: bool = False) -> D
     )
 
 
-DIALECTS = {
-    dialect.name: dialect
-    for dialect in (
-        _line_dialect("pharaoh", "`0-0 1-2`: what most tools write, and Marian reads"),
-        _line_dialect("possible", "`0-0 1?2`: sure and possible links", holds_possible=True),
-        _line_dialect("possible-p", "`0-0 1p2`: the same, written with p", holds_possible=True),
-        _line_dialect("scored", "`0-0:0.9 1-2:0.4`; also two scores, of which the first is kept, and NULL"),
-        _line_dialect("talp", "`1-1 2p3`: one-based", holds_possible=True),
-        Dialect(
+LINK_FORMATS = {
+    link_format.name: link_format
+    for link_format in (
+        _line_format("pharaoh", "`0-0 1-2`: what most tools write, and Marian reads"),
+        _line_format("possible", "`0-0 1?2`: sure and possible links", holds_possible=True),
+        _line_format("possible-p", "`0-0 1p2`: the same, written with p", holds_possible=True),
+        _line_format("scored", "`0-0:0.9 1-2:0.4`; also two scores, of which the first is kept, and NULL"),
+        _line_format("talp", "`1-1 2p3`: one-based", holds_possible=True),
+        LinkFormat(
             "naacl",
             "`.wa`: `sentence source target [S|P] [confidence]` a link, one-based",
             lambda file, _, sentences: read_naacl(file, sentences),
@@ -62,7 +62,7 @@ DIALECTS = {
             holds_possible=True,
             line_a_pair=False,
         ),
-        Dialect(
+        LinkFormat(
             "giza",
             "`A3.final`: three lines a pair, with the words",
             lambda file, _, sentences: read_giza(file, sentences),
@@ -70,7 +70,7 @@ DIALECTS = {
             one_based=True,
             line_a_pair=False,
         ),
-        Dialect(
+        LinkFormat(
             "jsonl",
             "JSON lines with texts, spans, links and probabilities",
             lambda file, _one_based, _: read_jsonl(file),
@@ -80,14 +80,14 @@ DIALECTS = {
     )
 }
 
-_LOOKED_AT = 1000  # lines a dialect is told from
+_LOOKED_AT = 1000  # lines a format is told from
 _NAACL = re.compile(r"\s*\d+\s+\d+\s+\d+(\s+[SP])?(\s+[-+.0-9eE]+)?\s*", re.ASCII)
 _WORD = re.compile(r"(?:\d+|NULL)[-?p](?:\d+|NULL)(?::[-+.0-9eE]+){0,2}", re.ASCII)
 _ZERO = re.compile(r"(?<!\d)0[-?p]|[-?p]0(?!\d)", re.ASCII)
 
 
-def detect_dialect(file: LineFile, one_based: bool | None = None) -> str:
-    """Tell the dialect of a file of links, or refuse where its first lines leave a doubt."""
+def detect_link_format(file: LineFile, one_based: bool | None = None) -> str:
+    """Tell the format of a file of links, or refuse where its first lines leave a doubt."""
     numbered = [(n, line) for n, line in enumerate(islice(file.lines(), _LOOKED_AT), 1) if line.strip()]
     lines = [line for _, line in numbered]
     if not lines:
@@ -101,7 +101,7 @@ def detect_dialect(file: LineFile, one_based: bool | None = None) -> str:
     for number, line in numbered:
         word = next((word for word in line.split() if not _WORD.fullmatch(word)), None)
         if word is not None:
-            message = f"{word!r} is of no known format of links; name one of {', '.join(DIALECTS)}"
+            message = f"{word!r} is of no known format of links; name one of {', '.join(LINK_FORMATS)}"
             raise InputError(message, file=file.name, line=number)
     words = " ".join(lines).split()
     scored = any(":" in word or "NULL" in word for word in words)
@@ -115,25 +115,27 @@ def detect_dialect(file: LineFile, one_based: bool | None = None) -> str:
     return name
 
 
-def dialect_named(name: str) -> Dialect:
-    """Find a dialect by its name."""
-    if name not in DIALECTS:
-        raise UsageError(f"the format of links must be one of {', '.join(DIALECTS)}, got {name!r}")
-    return DIALECTS[name]
+def link_format_named(name: str) -> LinkFormat:
+    """Find a format by its name."""
+    if name not in LINK_FORMATS:
+        raise UsageError(f"the format of links must be one of {', '.join(LINK_FORMATS)}, got {name!r}")
+    return LINK_FORMATS[name]
 
 
-def index_base(dialect: Dialect, one_based: bool | None) -> bool:
-    """Tell whether indices begin at 1: as asked, or as is the dialect's way."""
-    if one_based is None or one_based == dialect.one_based:
-        return dialect.one_based
-    if dialect.base_is_fixed:
-        raise UsageError(f"indices of the format {dialect.name} begin at {int(dialect.one_based)}, always")
+def index_base(link_format: LinkFormat, one_based: bool | None) -> bool:
+    """Tell whether indices begin at 1: as asked, or as is the format's way."""
+    if one_based is None or one_based == link_format.one_based:
+        return link_format.one_based
+    if link_format.base_is_fixed:
+        raise UsageError(
+            f"indices of the format {link_format.name} begin at {int(link_format.one_based)}, always"
+        )
     return one_based
 
 
 def read_entries(
     path: str | os.PathLike[str] | LineFile,
-    dialect: str | None = None,
+    link_format: str | None = None,
     one_based: bool | None = None,
     *,
     text: Iterable[SentencePair] | None = None,
@@ -143,10 +145,10 @@ def read_entries(
 
     With the `text` (which is walked twice), the entries get its words, there must be as many as pairs, and a
     link outside is an error.
-    Without, `sentences` tells dialects that leave out pairs without links (naacl, giza) how many there are.
+    Without, `sentences` tells formats that leave out pairs without links (naacl, giza) how many there are.
     """
     file = path if isinstance(path, LineFile) else LineFile(path)
-    chosen = dialect_named(dialect or detect_dialect(file, one_based))
+    chosen = link_format_named(link_format or detect_link_format(file, one_based))
     base = index_base(chosen, one_based)
     if text is None:
         yield from chosen.read(file, base, sentences)
@@ -157,7 +159,7 @@ def read_entries(
 
 
 def _with_text(
-    entries: Iterator[Entry], text: Iterable[SentencePair], file: str, dialect: Dialect
+    entries: Iterator[Entry], text: Iterable[SentencePair], file: str, link_format: LinkFormat
 ) -> Iterator[Entry]:
     numbered = enumerate(zip_longest(entries, text), 1)
     for number, (entry, pair) in numbered:
@@ -165,60 +167,48 @@ def _with_text(
             total = number + sum(1 for _ in numbered)
             counts = (number - 1, total) if entry is None else (total, number - 1)
             raise InputError("links of {:,} pairs, but the text has {:,}".format(*counts), file=file)
-        fault = outside(entry.alignment, pair)
+        fault = outside(entry.alignment.links, len(pair.source), len(pair.target))
         if fault is not None:
-            place = {"line": number} if dialect.line_a_pair else {}
-            where = "" if dialect.line_a_pair else f"pair {number}: "
+            place = {"line": number} if link_format.line_a_pair else {}
+            where = "" if link_format.line_a_pair else f"pair {number}: "
             raise InputError(where + fault, file=file, **place)
         yield replace(entry, pair=pair)
 
 
-def outside(alignment: Alignment, pair: SentencePair) -> str | None:
-    """Describe the first link that points outside its sentences, if any."""
-    rows, columns = len(pair.source), len(pair.target)
-    for s, t in alignment.links:
-        if s >= rows or t >= columns:
-            return (
-                f"link {s}-{t} (zero-based) is outside a pair of {rows} and {columns} words; "
-                "are the links one-based, inverted, or of another tokenization?"
-            )
-    return None
-
-
 def read_alignments(
     path: str | os.PathLike[str],
-    dialect: str | None = None,
+    link_format: str | None = None,
     one_based: bool | None = None,
     *,
     text: Iterable[SentencePair] | None = None,
     sentences: int | None = None,
 ) -> Iterator[Alignment]:
     """Read links, an alignment a sentence pair; possible links count as links."""
-    for entry in read_entries(path, dialect, one_based, text=text, sentences=sentences):
+    for entry in read_entries(path, link_format, one_based, text=text, sentences=sentences):
         yield entry.alignment
 
 
 def read_gold(
     path: str | os.PathLike[str],
-    dialect: str | None = None,
+    link_format: str | None = None,
     one_based: bool | None = None,
     *,
     text: Iterable[SentencePair] | None = None,
     sentences: int | None = None,
 ) -> Iterator[GoldAlignment]:
     """Read hand-made links, sure and possible."""
-    for entry in read_entries(path, dialect, one_based, text=text, sentences=sentences):
+    for entry in read_entries(path, link_format, one_based, text=text, sentences=sentences):
         yield entry.gold()
 
 
-def write_entries(stream: TextIO, entries: Iterable[Entry], dialect: str = "pharaoh") -> int:
-    """Write entries as they come and return their number; possible links need a dialect that holds them."""
-    chosen = dialect_named(dialect)
+def write_entries(stream: TextIO, entries: Iterable[Entry], link_format: str = "pharaoh") -> int:
+    """Write entries as they come and return their number; possible links need a format that holds them."""
+    chosen = link_format_named(link_format)
     number = 0
     for number, entry in enumerate(entries, 1):
         if entry.unsure and not chosen.holds_possible:
             raise UsageError(
-                f"pair {number} has possible links, which the format {dialect} cannot hold: "
+                f"pair {number} has possible links, which the format {link_format} cannot hold: "
                 "say whether to keep them as links or to drop them (--possible keep|drop)"
             )
         text = chosen.write(entry, number)
@@ -230,18 +220,18 @@ def write_entries(stream: TextIO, entries: Iterable[Entry], dialect: str = "phar
 def write_alignments(
     stream: TextIO,
     alignments: Iterable[Alignment],
-    dialect: str = "pharaoh",
+    link_format: str = "pharaoh",
     *,
     text: Iterable[SentencePair] | None = None,
 ) -> int:
-    """Write alignments as they come and return their number; some dialects want the text too."""
+    """Write alignments as they come and return their number; some link_formats want the text too."""
     if text is None:
-        return write_entries(stream, map(Entry, alignments), dialect)
+        return write_entries(stream, map(Entry, alignments), link_format)
     pairs = zip(alignments, text, strict=True)
-    return write_entries(stream, (Entry(links, pair=pair) for links, pair in pairs), dialect)
+    return write_entries(stream, (Entry(links, pair=pair) for links, pair in pairs), link_format)
 
 
-def write_gold(stream: TextIO, gold: Iterable[GoldAlignment], dialect: str = "possible") -> int:
+def write_gold(stream: TextIO, gold: Iterable[GoldAlignment], link_format: str = "possible") -> int:
     """Write hand-made links as they come and return their number."""
     entries = (Entry(Alignment.of(links.possible), links.possible - links.sure) for links in gold)
-    return write_entries(stream, entries, dialect)
+    return write_entries(stream, entries, link_format)

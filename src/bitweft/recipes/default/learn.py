@@ -109,7 +109,7 @@ class Learning:
             yield from self._count(pool)
 
     def _descend(self, pool: ThreadPoolExecutor) -> Iterator[Progress]:
-        """Minimise the soft margin by Adam: epochs of lse, then of chain, the rate falling to nothing."""
+        """Minimize the soft margin by Adam: epochs of lse, then of chain, the rate falling to nothing."""
         config = self.config
         assert config.lse_epochs is not None and config.chain_epochs is not None
         assert config.batch is not None and config.rate is not None

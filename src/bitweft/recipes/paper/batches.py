@@ -44,7 +44,7 @@ class Batch:
     """Hold sentence pairs and what is to be told from them.
 
     `negatives` names, for each pair, target sentences of other pairs of the batch. `replaced` names words of
-    the own target sentence whose windows get another centre: the words `replacements`, places in the whole
+    the own target sentence whose windows get another center: the words `replacements`, places in the whole
     padded batch.
     """
 
@@ -116,7 +116,7 @@ def make_batch(
     random: np.random.Generator,
     device: str = "cpu",
 ) -> Batch:
-    """Put pairs together and draw negatives: other pairs' target sentences, windows with another centre."""
+    """Put pairs together and draw negatives: other pairs' target sentences, windows with another center."""
     sentences = padded(target, rows, device)
     pairs = len(rows)
     count = min(negatives, pairs - 1)

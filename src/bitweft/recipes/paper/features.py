@@ -202,7 +202,7 @@ class Inventory:
 
 
 def induce_classes(sentences: Sequence[Tokens], words: Vocabulary, classes: int) -> dict[str, str]:
-    """Cluster the words by their neighbours: what fills the slot of tags where no tagger exists."""
+    """Cluster the words by their neighbors: what fills the slot of tags where no tagger exists."""
     numbers = words.numbers(word for sentence in sentences for word in sentence)
     lengths = [len(sentence) for sentence in sentences]
     vectors = hellinger_vectors(numbers, lengths, len(words), dimensions=32, window=1, directed=True)

@@ -30,8 +30,8 @@ from bitweft.recipes.paper.vectors import FloatArray
 from bitweft.settings import SettingError, Settings, setting
 from bitweft.text.vocabulary import PAD
 
-OFF_CENTRE = (
-    0.1  # how much smaller the weights of a window's other words start, so that its centre comes first
+OFF_CENTER = (
+    0.1  # how much smaller the weights of a window's other words start, so that its center comes first
 )
 
 
@@ -165,22 +165,22 @@ class Encoder(nn.Module):
         return _spans(torch.tanh(first), self.k2)  # (sentences, length, k2 * hidden)
 
     def replaced(self, parts: Tensor, own: Tensor, first: Tensor, batch: Batch) -> Tensor:
-        """Return the same for windows whose centre another word of the batch took; the context stays.
+        """Return the same for windows whose center another word of the batch took; the context stays.
 
-        The first layer is linear: a new centre changes it by a difference of parts, where it is seen.
+        The first layer is linear: a new center changes it by a difference of parts, where it is seen.
         """
         pad = self.k1 // 2 + self.k2 // 2
-        centres = own[:, pad : own.shape[1] - pad]  # (pairs, target)
-        old = centres.gather(1, batch.replaced)  # (pairs, replaced)
-        new = centres.flatten()[batch.replacements]
+        centers = own[:, pad : own.shape[1] - pad]  # (pairs, target)
+        old = centers.gather(1, batch.replaced)  # (pairs, replaced)
+        new = centers.flatten()[batch.replacements]
         place = torch.arange(len(first), device=own.device)[:, None] * first.shape[1] + batch.replaced
         seen = place[..., None] + torch.arange(self.k2, device=own.device)  # (pairs, replaced, k2)
         windows = F.embedding(seen, first.flatten(0, 1)).flatten(2)  # (pairs, replaced, k2 * hidden)
-        change = torch.cat([self._centre(parts, p) for p in range(self.k2)], 1)  # (words, k2 * hidden)
+        change = torch.cat([self._center(parts, p) for p in range(self.k2)], 1)  # (words, k2 * hidden)
         return torch.tanh(windows + F.embedding(new, change) - F.embedding(old, change))
 
-    def _centre(self, parts: Tensor, p: int) -> Tensor:
-        """Return what a window's centre gives to the span at `p`: nothing where it is out of sight."""
+    def _center(self, parts: Tensor, p: int) -> Tensor:
+        """Return what a window's center gives to the span at `p`: nothing where it is out of sight."""
         q = self.k1 // 2 - (p - self.k2 // 2)
         return parts[q] if 0 <= q < self.k1 else torch.zeros_like(parts[0])  # (words, hidden)
 
@@ -215,9 +215,9 @@ class Network(nn.Module):
                 scale = 1.0 if kind in {"weight", "distance"} else 1 / math.sqrt(rows)
                 parameter.copy_(torch.empty(parameter.shape).uniform_(-scale, scale, generator=random))
             for spans in self._spans_of_windows():
-                centre = spans[len(spans) // 2] * math.sqrt(len(spans))
-                spans.mul_(OFF_CENTRE)
-                spans[len(spans) // 2] = centre
+                center = spans[len(spans) // 2] * math.sqrt(len(spans))
+                spans.mul_(OFF_CENTER)
+                spans[len(spans) // 2] = center
 
     def _spans_of_windows(self) -> list[Tensor]:
         """Return the matrices that see several words as (k, …), the part of each word by itself."""
@@ -228,7 +228,7 @@ class Network(nn.Module):
         return parts
 
     def of_single_words(self) -> Network:
-        """Return a network that sees single words, as this one sees the centres of its windows.
+        """Return a network that sees single words, as this one sees the centers of its windows.
 
         Both have the same look-up tables: what one learns, the other knows.
         """
@@ -240,13 +240,13 @@ class Network(nn.Module):
         return single
 
     def begin_from(self, single: Network) -> None:
-        """Take over a network that sees single words: a window is at first its centre, the rest is zero."""
+        """Take over a network that sees single words: a window is at first its center, the rest is zero."""
         self._share(single, lambda spans, one: spans.zero_()[len(spans) // 2].copy_(one[0]))
 
-    def _share(self, other: Network, centre: Callable[[Tensor, Tensor], object]) -> None:
+    def _share(self, other: Network, center: Callable[[Tensor, Tensor], object]) -> None:
         with torch.no_grad():
             for mine, given in zip(self._spans_of_windows(), other._spans_of_windows(), strict=True):
-                centre(mine, given)
+                center(mine, given)
             for name, own in self.named_parameters():
                 if name.rpartition(".")[2] in {"b1", "b2", "distance"}:
                     own.copy_(other.get_parameter(name))
@@ -270,7 +270,7 @@ class Network(nn.Module):
     def encode_training(
         self, batch: Batch, dropout: Dropout | None = None
     ) -> tuple[TargetWords, TargetWords]:
-        """Encode the words of each pair, and its negatives: other sentences', and replaced centres."""
+        """Encode the words of each pair, and its negatives: other sentences', and replaced centers."""
         features, own = self.target.look_up(batch.target)
         parts = self.target.parts(features)
         first = self.target.first(parts, own)
@@ -407,7 +407,7 @@ def _dropped(hidden: Tensor, dropout: Dropout | None) -> Tensor:
 
 
 def _spans(values: Tensor, width: int) -> Tensor:
-    """Put each `width` neighbours side by side."""
+    """Put each `width` neighbors side by side."""
     if width == 1:
         return values
     length = values.shape[1] - width + 1

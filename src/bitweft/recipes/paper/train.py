@@ -93,7 +93,7 @@ class TableAdagrad(torch.optim.Optimizer):
 
 
 def table_optimizer(network: Network, config: TrainingConfig) -> torch.optim.Optimizer:
-    """Return the optimiser of the look-up tables."""
+    """Return the optimizer of the look-up tables."""
     tables = [value for name, value in network.named_parameters() if name.endswith(".weight")]
     if config.optimizer == "adam":
         return TableAdagrad(tables, lr=config.table_rate, damping=config.table_damping)
@@ -101,7 +101,7 @@ def table_optimizer(network: Network, config: TrainingConfig) -> torch.optim.Opt
 
 
 def layer_optimizer(network: Network, config: TrainingConfig) -> torch.optim.Optimizer:
-    """Return the optimiser of the layers."""
+    """Return the optimizer of the layers."""
     layers = [value for name, value in network.named_parameters() if not name.endswith(".weight")]
     if config.optimizer == "adam":
         return torch.optim.Adam(layers, lr=config.rate, fused=True)

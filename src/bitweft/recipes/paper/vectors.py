@@ -65,18 +65,18 @@ def cluster(vectors: FloatArray, clusters: int, *, rounds: int = 20, seed: int =
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     if len(unit) <= clusters:
         return np.arange(len(unit))
-    centres = _spread(unit, clusters, np.random.default_rng(seed))
+    centers = _spread(unit, clusters, np.random.default_rng(seed))
     for _ in range(rounds):
-        own = np.argmax(unit @ centres.T, axis=1)
-        sums = np.zeros_like(centres)
+        own = np.argmax(unit @ centers.T, axis=1)
+        sums = np.zeros_like(centers)
         np.add.at(sums, own, unit)
         norms = np.linalg.norm(sums, axis=1, keepdims=True)
-        centres = np.where(norms > 0, sums / np.maximum(norms, 1e-9), centres)  # an empty cluster stays
-    return np.asarray(np.argmax(unit @ centres.T, axis=1), np.int64)
+        centers = np.where(norms > 0, sums / np.maximum(norms, 1e-9), centers)  # an empty cluster stays
+    return np.asarray(np.argmax(unit @ centers.T, axis=1), np.int64)
 
 
 def _spread(unit: FloatArray, count: int, random: np.random.Generator) -> FloatArray:
-    """Draw centres far from one another (k-means++)."""
+    """Draw centers far from one another (k-means++)."""
     chosen = [int(random.integers(len(unit)))]
     far = 1 - unit @ unit[chosen[0]]
     for _ in range(count - 1):

@@ -15,9 +15,9 @@ import numpy as np
 from bitweft.recipes.default.compiled.compile import compiled
 from bitweft.recipes.default.compiled.types import Floats, Ints
 
-MARGIN = 2  # cells of nothing around a pair's matrices, so that every cell has neighbours
+MARGIN = 2  # cells of nothing around a pair's matrices, so that every cell has neighbors
 SEEN = 0.02  # a posterior of either direction that makes a cell worth a look
-BESIDE = 0.3  # √(forward · backward) of a neighbour that does
+BESIDE = 0.3  # √(forward · backward) of a neighbor that does
 FAR = 6.0  # distances beyond are alike
 
 NAMES = (

@@ -203,7 +203,7 @@ class Options:
     def best(self, sentences: Longs) -> tuple[int, int]:
         """Return the setting and the threshold with the lowest AER on some sentences.
 
-        The rates of neighbouring thresholds count too, so that accidents count less.
+        The rates of neighboring thresholds count too, so that accidents count less.
         """
         right, all_of_it = np.moveaxis(self.tables[:, :, sentences].sum(2), 2, 0)
         rates = np.pad(1 - right / np.maximum(all_of_it, 1), ((0, 0), (1, 1)), mode="edge")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment, Entry, GoldAlignment
 from bitweft.links.formats.registry import (
-    DIALECTS,
-    detect_dialect,
+    LINK_FORMATS,
+    detect_link_format,
     read_alignments,
     read_entries,
     read_gold,
@@ -57,7 +57,7 @@ def linked_pairs(draw: st.DrawFn) -> Entry:
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("dialects") / "links"
+    return tmp_path_factory.mktemp("link_formats") / "links"
 
 
 def put(file: Path, text: str) -> Path:
@@ -71,53 +71,55 @@ def written(write: Callable[[io.StringIO], int], count: int) -> str:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("dialect", sorted(set(DIALECTS) - {"giza", "scored", "naacl", "jsonl"}))
+@pytest.mark.parametrize("link_format", sorted(set(LINK_FORMATS) - {"giza", "scored", "naacl", "jsonl"}))
 @settings(max_examples=30)
 @given(expected=st.lists(alignments(scored=False), max_size=4))
-def test_links_come_back(file: Path, dialect: str, expected: list[Alignment]) -> None:
-    put(file, written(lambda stream: write_alignments(stream, expected, dialect), len(expected)))
-    assert list(read_alignments(file, dialect)) == expected
+def test_links_come_back(file: Path, link_format: str, expected: list[Alignment]) -> None:
+    put(file, written(lambda stream: write_alignments(stream, expected, link_format), len(expected)))
+    assert list(read_alignments(file, link_format)) == expected
 
 
-@pytest.mark.parametrize("dialect", ["scored", "naacl", "jsonl"])
+@pytest.mark.parametrize("link_format", ["scored", "naacl", "jsonl"])
 @settings(max_examples=30)
 @given(expected=st.lists(alignments(), max_size=4))
-def test_probabilities_come_back(file: Path, dialect: str, expected: list[Alignment]) -> None:
-    put(file, written(lambda stream: write_alignments(stream, expected, dialect), len(expected)))
-    assert list(read_alignments(file, dialect, sentences=len(expected))) == expected
+def test_probabilities_come_back(file: Path, link_format: str, expected: list[Alignment]) -> None:
+    put(file, written(lambda stream: write_alignments(stream, expected, link_format), len(expected)))
+    assert list(read_alignments(file, link_format, sentences=len(expected))) == expected
 
 
-@pytest.mark.parametrize("dialect", sorted(name for name in DIALECTS if DIALECTS[name].holds_possible))
+@pytest.mark.parametrize(
+    "link_format", sorted(name for name in LINK_FORMATS if LINK_FORMATS[name].holds_possible)
+)
 @settings(max_examples=30)
 @given(expected=st.lists(golds(), max_size=4))
-def test_gold_comes_back(file: Path, dialect: str, expected: list[GoldAlignment]) -> None:
-    put(file, written(lambda stream: write_gold(stream, expected, dialect), len(expected)))
-    assert list(read_gold(file, dialect, sentences=len(expected))) == expected
+def test_gold_comes_back(file: Path, link_format: str, expected: list[GoldAlignment]) -> None:
+    put(file, written(lambda stream: write_gold(stream, expected, link_format), len(expected)))
+    assert list(read_gold(file, link_format, sentences=len(expected))) == expected
 
 
-@pytest.mark.parametrize("dialect", ["giza", "jsonl"])
+@pytest.mark.parametrize("link_format", ["giza", "jsonl"])
 @settings(max_examples=30)
 @given(expected=st.lists(linked_pairs(), max_size=4))
-def test_words_come_back_with_the_links(file: Path, dialect: str, expected: list[Entry]) -> None:
-    put(file, written(lambda stream: write_entries(stream, expected, dialect), len(expected)))
-    found = [replace(entry, name=None, score=None) for entry in read_entries(file, dialect)]
+def test_words_come_back_with_the_links(file: Path, link_format: str, expected: list[Entry]) -> None:
+    put(file, written(lambda stream: write_entries(stream, expected, link_format), len(expected)))
+    found = [replace(entry, name=None, score=None) for entry in read_entries(file, link_format)]
     assert found == expected
     assert [entry.name for entry in read_entries(file)] == [str(n + 1) for n in range(len(expected))]
 
 
 @settings(max_examples=30)
 @given(expected=st.lists(golds(), max_size=4))
-def test_a_detected_dialect_is_the_right_one(file: Path, expected: list[GoldAlignment]) -> None:
+def test_a_detected_format_is_the_right_one(file: Path, expected: list[GoldAlignment]) -> None:
     certain = GoldAlignment.of([(0, 0)], [(0, 1)])
-    for dialect in ("possible", "possible-p", "naacl", "jsonl"):
+    for link_format in ("possible", "possible-p", "naacl", "jsonl"):
         stream = io.StringIO()
-        write_gold(stream, [certain, *expected], dialect)
+        write_gold(stream, [certain, *expected], link_format)
         put(file, stream.getvalue())
         assert list(read_gold(file, sentences=len(expected) + 1)) == [certain, *expected]
 
 
 @pytest.mark.parametrize(
-    ("dialect", "text", "sure", "possible"),
+    ("link_format", "text", "sure", "possible"),
     [
         ("pharaoh", "1-2 0-0 0-0\n", {(0, 0), (1, 2)}, set()),
         ("possible", "0-0 1?2 3p4\n", {(0, 0)}, {(1, 2), (3, 4)}),
@@ -138,9 +140,9 @@ def test_a_detected_dialect_is_the_right_one(file: Path, expected: list[GoldAlig
     ],
 )
 def test_golden_examples(
-    file: Path, dialect: str, text: str, sure: set[tuple[int, int]], possible: set[tuple[int, int]]
+    file: Path, link_format: str, text: str, sure: set[tuple[int, int]], possible: set[tuple[int, int]]
 ) -> None:
-    assert list(read_gold(put(file, text), dialect)) == [GoldAlignment.of(sure, possible)]
+    assert list(read_gold(put(file, text), link_format)) == [GoldAlignment.of(sure, possible)]
 
 
 def test_scores_are_kept_to_eight_decimals(file: Path) -> None:
@@ -186,7 +188,7 @@ GIZA = "# Sentence pair (1) source length 1 target length 1 alignment score : 1\
 
 
 @pytest.mark.parametrize(
-    ("dialect", "text", "message"),
+    ("link_format", "text", "message"),
     [
         ("pharaoh", "0-0\n0_1\n", ":2: '0_1' is not a link like 0-0"),
         ("pharaoh", "0-0\n0?1\n", ":2: '0.1' is not a link"),
@@ -228,9 +230,9 @@ GIZA = "# Sentence pair (1) source length 1 target length 1 alignment score : 1\
         ("jsonl", '{"links": [], "src": "a", "tgt": "", "src_spans": [0]}\n', r":1: .*must hold \[start"),
     ],
 )
-def test_faults_are_named_by_line(file: Path, dialect: str, text: str, message: str) -> None:
+def test_faults_are_named_by_line(file: Path, link_format: str, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        list(read_entries(put(file, text), dialect))
+        list(read_entries(put(file, text), link_format))
 
 
 GARBAGE = st.lists(
@@ -247,13 +249,13 @@ GARBAGE = st.lists(
 ).map("".join)
 
 
-@pytest.mark.parametrize("dialect", [None, *DIALECTS])
+@pytest.mark.parametrize("link_format", [None, *LINK_FORMATS])
 @settings(max_examples=50)
 @given(text=GARBAGE)
-def test_garbage_is_refused_and_nothing_else(file: Path, dialect: str | None, text: str) -> None:
+def test_garbage_is_refused_and_nothing_else(file: Path, link_format: str | None, text: str) -> None:
     file.write_bytes(text.encode())
     try:
-        for entry in read_entries(file, dialect):
+        for entry in read_entries(file, link_format):
             assert entry.unsure <= set(entry.alignment.links)
     except InputError as error:
         assert str(file) in str(error)
@@ -283,7 +285,7 @@ def test_links_of_other_spans_are_read_with_their_tokens(file: Path) -> None:
     ],
 )
 def test_what_is_certain_is_detected(file: Path, text: str, name: str) -> None:
-    assert detect_dialect(LineFile(put(file, text))) == name
+    assert detect_link_format(LineFile(put(file, text))) == name
 
 
 @pytest.mark.parametrize(
