@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-slow test-pythons fuzz torture lint bench docs dist clean
+.PHONY: demo test coverage test-slow test-pythons fuzz torture lint bench docs dist clean
 
 # What the default recipe needs, and nothing else: enough for the demo.
 $(VENV)/.installed: pyproject.toml
@@ -21,7 +21,10 @@ demo: $(VENV)/.installed
 	$(BIN)/bitweft demo -o bitweft-demo --force
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --cov=bitweft --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+coverage: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov=bitweft --cov-report=term:skip-covered
 
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow

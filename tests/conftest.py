@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import settings
 # A busy machine is no fault of the code: no deadline for a single example.
 settings.register_profile("bitweft", deadline=None)
 settings.load_profile("bitweft")
+# Several processes test at a time: each has one thread, where a test does not ask for more.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")

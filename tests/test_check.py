@@ -129,7 +129,8 @@ def test_json(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
                 "breaks": True,
                 "count": 1,
                 "lines": [2],
-                "detail": "link 0-0, zero-based, in a pair of 0 and 1 words",
+                "detail": "link 0-0 (zero-based) is outside a pair of 0 and 1 words; "
+                "are the links one-based, inverted, or of another tokenization?",
             },
             {"kind": "empty", "file": "s", "breaks": False, "count": 1, "lines": [2], "detail": None},
         ],

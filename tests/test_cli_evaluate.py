@@ -153,7 +153,6 @@ def test_faults_name_file_and_line(capsys: pytest.CaptureFixture[str], write: Wr
         "bitweft: short:2: "
     )
     assert run(capsys, "evaluate", "absent", "gold", code=1) == "bitweft: absent: no such file\n"
-    run(capsys, "evaluate", "links", "gold", "--samples", "-1", code=2)
     run(capsys, "evaluate", "links", "gold", "--samples", "0", "--compare", "better", code=2)
 
 

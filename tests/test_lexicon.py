@@ -161,7 +161,7 @@ def test_lower_case_merges_words() -> None:
 
 def test_links_that_do_not_fit_the_text_are_refused_with_their_line() -> None:
     bitext = Bitext.of([("a", "b"), ("c", "d")])
-    with pytest.raises(InputError, match=r"^x\.links:2: link 1-0 is outside"):
+    with pytest.raises(InputError, match=r"^x\.links:2: link 1-0 \(zero-based\) is outside"):
         list(linked_pairs(bitext, [Alignment(), Alignment.of([(1, 0)])], names=("x", "x.links")))
     for count, name in ((1, "links:2"), (3, "text:3")):
         with pytest.raises(InputError, match=name):

@@ -1,51 +1,29 @@
-"""Arguments that verbs share."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import pytest
 
-from bitweft.cli import main, parse
-from bitweft.cli.options import add_output, add_text, bitext_of, report_oddities
-
-
-def test_text_is_named_by_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    parser = argparse.ArgumentParser()
-    add_text(parser)
-    add_output(parser)
-    rows = tmp_path / "rows"
-    rows.write_text('{"translation": {"en": "it\'s  so", "fr": "oui"}}\n', encoding="utf-8")
-    options = ["--tokenize", "char", "--keys", "fr", "en", "-o", "out"]
-    args = parser.parse_args([str(rows), *options])
-    (pair,) = bitext = bitext_of(args)
-    assert pair.source.tokens == ("o", "u", "i")
-    assert pair.target.tokens == tuple("it'sso")
-    assert (args.output, args.force) == ("out", False)
-    report_oddities(bitext)
-    assert capsys.readouterr().err == f"bitweft: {rows}: 1 lines with repeated spaces (taken as one)\n"
+from bitweft.cli import main
 
 
 @pytest.mark.parametrize(
-    ("line", "files"),
+    ("arguments", "message"),
     [
-        ("align en --model M fr", ("en", "fr")),
-        ("align --threads 2 en -q fr --model M", ("en", "fr")),
-        ("align --tags a b en --recipe paper fr", ("en", "fr")),
-        ("train en -o M fr", ("en", "fr")),
-        ("train -o M en --languages de it fr --seed 3", ("en", "fr")),
-        ("check en --one-based fr", ("en", "fr")),
+        ("align a b --threads 0", "argument --threads: must be 1 or greater, got 0"),
+        ("train a b -o m --seed -1", "argument --seed: must be 0 or greater, got -1"),
+        ("align a b --max-length -3", "argument --max-length: must be 1 or greater, got -3"),
+        ("view a b l --line 0", "argument --line: must be 1 or greater, got 0"),
+        ("evaluate l g --samples -1", "argument --samples: must be 0 or greater, got -1"),
+        ("serve m --threads 0", "argument --threads: must be 1 or greater, got 0"),
+        ("lexicon a b l --threshold 1.5", "argument --threshold: must be from 0 to 1, got 1.5"),
+        ("check a b --long x", "argument --long: invalid number value: 'x'"),
     ],
 )
-def test_options_may_stand_between_files(line: str, files: tuple[str, str]) -> None:
-    args = parse(line.split())
-    assert (args.source, args.target) == files
-
-
-def test_an_option_between_files_does_what_it_says(model: Path, tmp_path: Path) -> None:
-    for name, text in (("en", "the cat sleeps .\n"), ("fr", "le chat dort .\n")):
-        (tmp_path / name).write_text(text)
-    en, fr, out = (str(tmp_path / name) for name in ("en", "fr", "out"))
-    assert main(["align", en, "--model", str(model), fr, "-q", "-o", out]) == 0
-    assert (tmp_path / "out").read_text() == "0-0 1-1 2-2 3-3\n"
+def test_numbers_out_of_range_are_refused(
+    arguments: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments.split())
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err

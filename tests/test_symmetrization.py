@@ -250,7 +250,7 @@ def test_long_and_short_pairs_together_are_symmetrized_as_each_by_itself(
     def some(size: int) -> Alignment:
         return Alignment.of([(random.randrange(size), random.randrange(size)) for _ in range(size)])
 
-    sizes = [1, 7, 300, 2, 0, 9000, 30, 5]
+    sizes = [1, 7, 300, 2, 0, 1500, 30, 5]
     forward, backward = ([some(size) for size in sizes] for _ in range(2))
     for heuristic in GROWING:
         alone = [symmetrize(a, b, heuristic, order=order) for a, b in zip(forward, backward, strict=True)]

@@ -365,7 +365,6 @@ def test_the_verb_asks_the_model_for_the_wanted_lines(
         (["en"], 2, "no links"),
         (["en", "fr", "links", "--model", "x"], 2, "not both"),
         (["en", "fr", "links", "--svg"], 2, "--line N"),
-        (["en", "fr", "links", "--line", "0"], 2, "from 1 up"),
         (["-", "fr", "-"], 2, "standard input"),
         (["en", "fr", "links", "--line", "3", "--text"], 1, "en:3: the text ends before"),
         (["en", "fr", "links", "--line", "3", "-o", "page.html"], 1, "en:3: the text ends before"),

@@ -96,8 +96,6 @@ def _settle(args: argparse.Namespace) -> None:
         raise UsageError("standard input can be only one of text, links, gold and the other links")
     if args.compare is not None and (args.svg or args.text):
         raise UsageError("--compare is for the page: --svg and --text draw one system's links")
-    if args.line is not None and args.line < 1:
-        raise UsageError("--line takes numbers from 1 up")
     if args.svg and args.line is None:
         raise UsageError("--svg draws one pair: say which with --line N")
     if args.output in (None, "-") and not (args.svg or args.text) and sys.stdout.isatty():
