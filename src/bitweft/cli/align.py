@@ -315,7 +315,7 @@ def learned(args: argparse.Namespace, text: Bitext | TaggedText, meter: Meter) -
     """Learn a model from the text; one without a word on both sides anywhere needs none."""
     aligner = new_aligner(args)
     try:
-        learn(aligner, text, args, meter)
+        learn(aligner, text, args, meter, hold_text=True)
     except NothingToLearnError as error:
         meter.say(str(error))
         return None
@@ -354,10 +354,11 @@ def write(
     steps: Iterator[Summary] = write_links(
         aligner, pairs, streams[0], wanted, scores=streams[1], known=known, onto=onto, name=name
     )
-    summary = Summary()
+    summary, shown = Summary(), 0
     for summary in steps:
-        if not summary.pairs % 64:
-            meter.show(Progress(summary.pairs, total, "aligning"))
+        if summary.pairs - shown >= 64:
+            shown = summary.pairs
+            meter.show(Progress(shown, total, "aligning"))
     return summary
 
 
