@@ -57,6 +57,22 @@ def draw_sizes(rows: Sequence[dict[str, Any]], path: Path) -> bool:
     return True
 
 
+def draw_tuning(runs: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw AER against the number of gold sentences tuned on, a line a text; 0 is the default style."""
+    figure = Figure(figsize=(5.2, 3.4))
+    axes = figure.add_subplot()
+    for run in runs:
+        tuned = run["tuned"]
+        sizes = [0, *(own["sentences"] for own in tuned)]
+        rates = [run["styles"]["default"]["aer"], *(own["aer"] for own in tuned)]
+        axes.plot(sizes, rates, marker="o", markersize=3.5, label=run["row"])
+    axes.set_xscale("symlog", linthresh=10)
+    axes.set_xticks([0, 10, 20, 50, 100, 200, 500], ["0", "10", "20", "50", "100", "200", "500"])
+    axes.legend(frameon=False, fontsize=8)
+    _finish(axes, "gold sentences", "test AER")
+    save(figure, path)
+
+
 def _draw_line(axes: Any, system: str, points: Sequence[tuple[int, dict[str, Any]]]) -> None:
     """Draw a system's AER, with its spread over runs where there were several."""
     if points:

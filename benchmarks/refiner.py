@@ -27,14 +27,16 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from bitweft.aligner import Aligner
+from bitweft.links.alignment import GoldAlignment
 from bitweft.links.formats.registry import read_gold
 from bitweft.recipes.base import STYLES
 from bitweft.recipes.default.compiled.features import NAMES, turned
 from bitweft.recipes.default.compiled.types import Floats
+from bitweft.recipes.default.config import DefaultConfig
 from bitweft.recipes.default.posterior import uncalibrated
 from bitweft.recipes.default.recipe import DefaultRecipe
 from bitweft.recipes.default.refine.boost import Boosting, binned, boosted
-from bitweft.recipes.default.refine.refiner import FILE, Refiner
+from bitweft.recipes.default.refine.refiner import FILE, Refiner, threshold_of
 from bitweft.recipes.default.refine.tune import Cells, Errors, aer, logit
 from bitweft.text.bitext import Bitext, SentencePair, tokenize
 from corpora import DATA, Row, pairs_of, write_sample
@@ -43,9 +45,8 @@ from reporting import say, table
 LEARNED = ("da-en", "grc-en", "en-cs")
 MEASURED = ("ro-en", "en-it:50k", "en-fr:20k")
 MOST = 2500  # sentences of one training gold
-THRESHOLD = 0.5
 UNREFINED = 0.525  # the best threshold of posteriors that are not refined
-SETTINGS = Boosting(rounds=150, depth=6, rate=0.1)
+SETTINGS = Boosting(rounds=150, depth=8, rate=0.1, ridge=10.0, sample=200_000, features=0.5)
 # By style and language: the share of the gold as it is in a label, the rest being thinned gold.
 SHARES: Mapping[str, Mapping[str, float]] = {
     "words": {"da-en": 0.0, "grc-en": 0.0, "en-cs": 0.0},
@@ -65,17 +66,17 @@ class Lesson(NamedTuple):
     thinned: Floats
 
 
+def gold_part(row: Row, part: str) -> tuple[list[SentencePair], list[GoldAlignment]]:
+    """Read the sentences of a part of a text that have gold links, and these."""
+    gold = list(read_gold(DATA / row.text / f"{part}.gold"))
+    text = islice(pairs_of(row.text, part), len(gold))
+    return [SentencePair(*(tokenize(side, "space") for side in pair)) for pair in text], gold
+
+
 def parts_of(row: Row, recipe: DefaultRecipe) -> dict[str, Cells]:
     """Hold the cells of every part of a text that has gold links against them."""
-    found = {}
-    for part in ("train", "dev", "test"):
-        path = DATA / row.text / f"{part}.gold"
-        if path.exists():
-            gold = list(read_gold(path))
-            text = islice(pairs_of(row.text, part), len(gold))
-            pairs = [SentencePair(*(tokenize(side, "space") for side in pair)) for pair in text]
-            found[part] = recipe.look(pairs, gold)
-    return found
+    parts = [part for part in ("train", "dev", "test") if (DATA / row.text / f"{part}.gold").exists()]
+    return {part: recipe.look(*gold_part(row, part)) for part in parts}
 
 
 def thinned(cells: Cells) -> Floats:
@@ -133,8 +134,11 @@ def rates(refiner: Refiner, cells: Cells) -> list[float]:
     errors = Errors(cells)
     raw = cells.numbers[:, NAMES.index("agreed")]
     plain = aer(errors.table(raw >= uncalibrated(UNREFINED)))
-    by_style = (refiner.margins(cells.numbers, style) for style in STYLES.values())
-    return [plain, *(aer(errors.table(odds >= logit(THRESHOLD))) for odds in by_style)]
+    refined = []
+    for style in STYLES.values():
+        bound = logit(threshold_of(style, DefaultConfig().threshold))
+        refined.append(aer(errors.table(refiner.margins(cells.numbers, style) >= bound)))
+    return [plain, *refined]
 
 
 def shown(name: str, part: str, figures: Sequence[float]) -> list[str]:

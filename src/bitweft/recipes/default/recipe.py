@@ -85,7 +85,14 @@ from bitweft.recipes.default.posterior import (
     with_probabilities,
 )
 from bitweft.recipes.default.refine.memory import Meeting
-from bitweft.recipes.default.refine.refiner import Refiner, between, read_refiner, shipped, tree_arrays
+from bitweft.recipes.default.refine.refiner import (
+    Refiner,
+    between,
+    read_refiner,
+    shipped,
+    threshold_of,
+    tree_arrays,
+)
 from bitweft.recipes.default.refine.tune import Cells as RefinedCells
 from bitweft.recipes.default.refine.tune import Tuned, cells_of, logit, read_tuned, tune, untuned
 from bitweft.recipes.default.spelling import Reader, Spelling
@@ -320,7 +327,8 @@ class DefaultRecipe(Recipe):
         """Return what decides on links: as asked for, as tuned, or as set."""
         if self.tuned is not None and style is None:
             return self.tuned
-        return untuned(self.config.links if style is None else style, self.config.threshold)
+        style = self.config.links if style is None else style
+        return untuned(style, threshold_of(style, self.config.threshold))
 
     def _with_choice(
         self, coded: Coded, pairs: Sequence[SentencePair], found: list[Inference], decoding: Decoding
@@ -364,14 +372,8 @@ class DefaultRecipe(Recipe):
             side.tokens[side.offsets[pair] + places].astype(np.int64)
             for side, places in ((coded.source, looked.source), (coded.target, looked.target))
         ]
-        seen = [np.where(own < size, own, -1) for own, size in zip(words, self._sizes, strict=True)]
+        seen = [np.where(own < size, own, -1) for own, size in zip(words, self.vocabulary_sizes, strict=True)]
         return cells_of(looked, Meeting(*seen), gold)
-
-    @property
-    def _sizes(self) -> tuple[int, int]:
-        """Tell how many numbers of words each side has."""
-        source, target = (len(spelling.words) for spelling in self.spellings)
-        return source, target
 
     def tune(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> Tuning:
         """Learn from gold links which links their guidelines ask for, and keep that if it helps.
@@ -384,7 +386,7 @@ class DefaultRecipe(Recipe):
             raise UsageError("tune needs refined links: the model has the setting refined=false")
         before = evaluate(self.align(pairs), gold, names=("the text", "the gold"))
         now = self._tuned(None)
-        tuned, expected = tune(self.look(pairs, gold), self.refiner, now, self._sizes)
+        tuned, expected = tune(self.look(pairs, gold), self.refiner, now, self.vocabulary_sizes)
         if tuned is now:
             return Tuning(before, before, "nothing: no choice was surely better", expected)
         self.tuned = tuned
@@ -510,7 +512,7 @@ class DefaultRecipe(Recipe):
         ]
         recipe._set(spellings, tables, vectors)
         recipe.refiner = read_refiner(arrays)
-        recipe.tuned = read_tuned(arrays, recipe._sizes)
+        recipe.tuned = read_tuned(arrays, recipe.vocabulary_sizes)
         recipe.nulls, recipe.scales = (
             [
                 arrays.take(f"{name}.{what}", np.float32, (len(spelling.words),), low=1e-12, high=1e6)
@@ -529,7 +531,7 @@ class _Held(LearnedText):
     def __init__(self, recipe: DefaultRecipe, texts: Sequence[Text]) -> None:
         self._recipe = recipe
         self._texts = texts
-        self.sizes = np.stack([np.diff(text.offsets) for text in texts], 1)
+        self.vocabulary_sizes = np.stack([np.diff(text.offsets) for text in texts], 1)
 
     def link_table(self, pairs: Longs, decoding: Decoding) -> LinkTable:
         """Return the links of some pairs, by number, as arrays."""

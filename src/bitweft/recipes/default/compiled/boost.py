@@ -16,23 +16,28 @@ BINS = 64
 
 @compiled(entry=True)
 def grow(
-    codes: Bytes, rows: Longs, slope: Doubles, curve: Doubles, depth: int, ridge: float
+    codes: Bytes, rows: Longs, asked: Longs, slope: Doubles, curve: Doubles, depth: int, ridge: float
 ) -> tuple[Ints, Ints, Doubles]:
-    """Grow one tree on some rows: its questions' features and bins, and its answers before the rate."""
+    """Grow one tree on some rows, asking for some features.
+
+    Returns:
+        Its questions' features and bins, and its answers before the rate.
+    """
     features, bins = np.zeros(depth, np.int32), np.full(depth, BINS, np.int32)
     leaves = np.zeros(len(rows), np.int64)
-    width = codes.shape[1]
+    width = len(asked)
     for level in range(depth):
         sums = np.zeros((2**level, width, BINS, 2))
         flat = sums.reshape(sums.size)
         for k in range(len(rows)):
             g, h, row = slope[k], curve[k], rows[k]
             first = 2 * leaves[k] * width * BINS
-            for feature in range(width):
-                place = first + 2 * (feature * BINS + np.int64(codes[row, feature]))
+            for at in range(width):
+                place = first + 2 * (at * BINS + np.int64(codes[row, asked[at]]))
                 flat[place] += g
                 flat[place + 1] += h
-        features[level], bins[level] = _best_question(sums, ridge)
+        at, bins[level] = _best_question(sums, ridge)
+        features[level] = asked[at]
         for k in range(len(rows)):
             if codes[rows[k], features[level]] > bins[level]:
                 leaves[k] += 1 << level

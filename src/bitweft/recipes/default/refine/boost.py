@@ -2,7 +2,8 @@
 
 Numbers are parted into bins once. A tree grows level by level; a level asks the one question that gains most
 over all leaves so far. An answer is the Newton step −G / (H + ridge), times the rate. Where there are many
-cells, each tree learns from a sample of them.
+cells, each tree learns from a sample of them; it may be made to ask for a sample of the features alone, so
+that no tree leans on what another already says.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Boosting:
     rate: float = 0.1
     ridge: float = 3.0
     sample: int = 60_000  # cells that a tree learns from
+    features: float = 1.0  # the share of features that a tree may ask for
     seed: int = 1  # of the samples
 
 
@@ -77,14 +79,18 @@ def boosted(
         np.zeros((settings.rounds, 2**settings.depth), np.float32),
     )
     everything = np.arange(len(labels), dtype=np.int64)
+    width = data.codes.shape[1]
+    asked = np.arange(width)
     for number in range(settings.rounds):
         rows = everything
         if len(rows) > settings.sample:
             rows = np.sort(generator.choice(rows, settings.sample, replace=False))
+        if settings.features < 1:
+            asked = np.sort(generator.choice(width, round(settings.features * width), replace=False))
         chance = 1 / (1 + np.exp(-odds[rows]))
         slope = (chance - labels[rows]) * weights[rows]
         curve = chance * (1 - chance) * weights[rows]
-        features, bins, values = grow(data.codes, rows, slope, curve, settings.depth, settings.ridge)
+        features, bins, values = grow(data.codes, rows, asked, slope, curve, settings.depth, settings.ridge)
         trees.features[number] = features
         trees.bounds[number] = [_bound(data.bounds[f], b) for f, b in zip(features, bins, strict=True)]
         trees.values[number] = settings.rate * values

@@ -24,6 +24,7 @@ from bitweft.storage.model_directory import Arrays
 FILE = Path(__file__).parent / "refiner.safetensors"
 STEEPEST = 100.0  # of an answer's log odds: learning stays far below
 DEEPEST = 10  # questions of a tree
+PHRASES_LOWER = 0.3  # how much lower the threshold of `phrases` is than the default one
 
 
 class Between(NamedTuple):
@@ -41,6 +42,11 @@ def between(style: float) -> Between:
     first = min(int(style * (len(learned) - 1)), len(learned) - 2)
     share = (style - learned[first]) / (learned[first + 1] - learned[first])
     return Between((learned[first], learned[first + 1]), (1.0 - share, share))
+
+
+def threshold_of(style: float, threshold: float) -> float:
+    """Lower the threshold for phrases: who asks for whole blocks would rather have a cell too many."""
+    return threshold * (1 - PHRASES_LOWER * max(0.0, 2 * style - 1))
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ GRID = tuple(n / 4 for n in range(5))  # styles that compete
 THRESHOLDS = np.arange(25, 66, 5) / 100
 SURE_ENOUGH = 0.9  # the part of bootstrap samples on which a freer choice must be better
 SAMPLES = 1000
-OWN = Boosting(rounds=max(ROUNDS), depth=6, rate=0.08, ridge=3.0)
+OWN = Boosting(rounds=max(ROUNDS), depth=6, rate=0.08, ridge=3.0, features=0.3)
 
 
 @dataclass(frozen=True)
