@@ -415,10 +415,8 @@ class DefaultRecipe(Recipe):
         for sentences, spelling, table, own_facts in zip(
             zip(*pairs, strict=True), self.spellings, self.tables, facts, strict=True
         ):
-            tokens: Iterable[Sequence[str]] = (sentence.tokens for sentence in sentences)
-            if self.config.lowercase:
-                tokens = ([token.lower() for token in sentence] for sentence in tokens)
-            numbers, offsets, words = spelling.encode(tokens)
+            tokens = (sentence.tokens for sentence in sentences)
+            numbers, offsets, words = spelling.encode(tokens, lowercase=self.config.lowercase)
             vectors = np.empty((len(words), table.shape[1]), np.float32)
             own = np.arange(len(words), dtype=np.int32)
             compose(own, *spelling.unseen_rows(words), table, vectors)
