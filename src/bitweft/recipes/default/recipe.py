@@ -423,7 +423,8 @@ class DefaultRecipe(Recipe):
             sides.append(Words(numbers, offsets, *own_facts, vectors))
             unseen.append(words)
         signs = (
-            np.concatenate([own, are_signs(words)]) for own, words in zip(self.signs, unseen, strict=True)
+            np.concatenate([own, are_signs(words)]) if words else own  # no copy of a large vocabulary
+            for own, words in zip(self.signs, unseen, strict=True)
         )
         return Coded(sides[0], sides[1], self._with_unseen(*unseen), Signs(*signs), self._common)
 
