@@ -14,14 +14,20 @@ from matplotlib.patches import Patch
 from reporting import write_text
 from speed_tables import races, steps
 
-COLORS = {"bitweft": "#b5302a", "eflomal": "#3b6ea5", "fast_align": "#8a8a8a", "hmm": "#c9a227"}
+COLORS = {
+    "bitweft": "#b5302a",
+    "eflomal": "#3b6ea5",
+    "fast_align": "#8a8a8a",
+    "hmm": "#c9a227",
+    "thot_eflomal": "#6aa7d6",
+}
 CELLS = {
     "published": "#cccccc",
     "the paper's recipe here": "#d98c3f",
     "bitweft, default": "#b5302a",
     "peers": "#3b6ea5",
 }
-MARKS = {"bitweft": "o", "eflomal": "s", "fast_align": "^", "hmm": "D"}
+MARKS = {"bitweft": "o", "eflomal": "s", "fast_align": "^", "hmm": "D", "thot_eflomal": "v"}
 
 
 def draw_accuracy(results: dict[str, Any], path: Path, text: str = "en-fr") -> None:

@@ -17,7 +17,12 @@ from reporting import fill_block, read_results, span, table, write_text
 
 FIGURES = ("precision", "recall", "f1", "aer")
 NOT_RUN = "not run"
-NAMES = {"bitweft": "bitweft, default recipe", "hmm": "HMM (sil-thot)", "fast_align": "fast_align (sil-thot)"}
+NAMES = {
+    "bitweft": "bitweft, default recipe",
+    "hmm": "HMM (sil-thot)",
+    "fast_align": "fast_align (sil-thot)",
+    "thot_eflomal": "eflomal (sil-thot)",
+}
 TITLES = {
     "aggregations": "Test AER by aggregation",
     "features": "Test AER by features",

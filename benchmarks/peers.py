@@ -29,7 +29,7 @@ from measuring import Cost, measure, python
 from reporting import INSTALL, NOT_INSTALLED, installed_version
 from smt_links import thot_directions
 
-PACKAGES = {"eflomal": "eflomal", "fast_align": "sil-thot", "hmm": "sil-thot"}
+PACKAGES = {"eflomal": "eflomal", "fast_align": "sil-thot", "hmm": "sil-thot", "thot_eflomal": "sil-thot"}
 SYSTEMS = ("bitweft", *PACKAGES)
 DIRECTIONS = ("forward", "backward")
 
@@ -62,13 +62,20 @@ def require_installed(systems: Iterable[str]) -> None:
 
 
 def command(
-    system: str, sample: Sample, directory: Path, *, seed: int, threads: int, count: int | None = None
+    system: str,
+    sample: Sample,
+    directory: Path,
+    *,
+    seed: int,
+    threads: int,
+    count: int | None = None,
+    bitweft: Sequence[str] = (),
 ) -> list[str]:
     """Give the command that aligns a text, all of it or (sil-thot) so many pairs, by a system's defaults."""
     links = [str(directory / name) for name in DIRECTIONS]
     if system == "bitweft":
         options = ["-q", "--force", "--seed", str(seed), "--threads", str(threads), "-o", links[0]]
-        return python("-m", "bitweft", "align", *sample.files, *options)
+        return [*(bitweft or python("-m", "bitweft")), "align", *sample.files, *options]
     if system == "eflomal":
         script = Path(sys.executable).with_name("eflomal-align")
         source, target = sample.files
@@ -78,9 +85,18 @@ def command(
 
 
 def run(
-    system: str, sample: Sample, directory: Path, *, seed: int = 1, threads: int = 1, resume: bool = False
+    system: str,
+    sample: Sample,
+    directory: Path,
+    *,
+    seed: int = 1,
+    threads: int = 1,
+    resume: bool = False,
+    bitweft: Sequence[str] = (),
 ) -> Run:
     """Align a text by a system in a process of its own; keep the links of test and dev.
+
+    `bitweft` is how bitweft is called, if not as usual.
 
     With `resume`, when its cost is of no interest, sil-thot does not align what is not measured, nor do again
     what a run that was stopped has left in the directory.
@@ -91,7 +107,7 @@ def run(
     names = DIRECTIONS[:1] if system == "bitweft" else DIRECTIONS
     for name in () if resume else names:
         (directory / name).unlink(missing_ok=True)
-    order = command(system, sample, directory, seed=seed, threads=threads, count=count)
+    order = command(system, sample, directory, seed=seed, threads=threads, count=count, bitweft=bitweft)
     cost = measure(order, threads=threads, log=directory / f"{system}.log")
     found = [_first(directory / name, measured, count) for name in names]
     if system == "bitweft":

@@ -52,15 +52,16 @@ def fast_align_links(text: Bitext) -> Iterator[Alignment]:
 
 
 def thot_directions(text: Bitext, system: str) -> tuple[Iterator[Alignment], Iterator[Alignment]]:
-    """Align with sil-thot's fast_align or HMM in both directions; links are (source, target) in both."""
+    """Align with sil-thot's fast_align, HMM or eflomal, both ways; links are (source, target) in both."""
     backward = (alignment.inverse() for alignment in _thot(text.reversed(), system))
     return _thot(text, system), backward
 
 
 def _thot(text: Bitext, system: str) -> Iterator[Alignment]:
-    from thot.alignment import FastAlignModel, HmmAlignmentModel, Ibm1AlignmentModel
+    from thot.alignment import EflomalAlignmentModel, FastAlignModel, HmmAlignmentModel, Ibm1AlignmentModel
 
-    model: Any = FastAlignModel() if system == "fast_align" else Ibm1AlignmentModel()
+    first = {"fast_align": FastAlignModel, "hmm": Ibm1AlignmentModel, "thot_eflomal": EflomalAlignmentModel}
+    model: Any = first[system]()
     for pair in text:
         model.add_sentence_pair(list(pair.source.tokens), list(pair.target.tokens))
     _train(model)
@@ -75,9 +76,12 @@ def _thot(text: Bitext, system: str) -> Iterator[Alignment]:
 
 def _train(model: Any) -> None:
     model.start_training()
-    for number in range(1, ITERATIONS + 1):
+    iterations = getattr(
+        model, "scheduled_iterations", ITERATIONS
+    )  # sil-thot's eflomal sets them by the text
+    for number in range(1, iterations + 1):
         model.train()
-        say(f"{type(model).__name__}: {number} of {ITERATIONS} iterations")
+        say(f"{type(model).__name__}: {number} of {iterations} iterations")
 
 
 def _sides(block: Sequence[SentencePair]) -> tuple[list[list[str]], list[list[str]]]:

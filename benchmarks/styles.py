@@ -31,6 +31,7 @@ from bitweft.recipes.default.refine.tune import Cells, Errors, Flags, aer, logit
 from cells import Cells as Kept
 from cells import recipe_key
 from corpora import ROOT, Row, require
+from left_out import MODELS, refiner_file
 from refiner import LEARNED, MEASURED, UNREFINED, gold_part, lesson_of, model_of, parts_of, refiner_of
 from reporting import (
     CACHE,
@@ -53,7 +54,7 @@ def refiners(models: Path) -> dict[str, Refiner]:
     """Train, or take up, the refiner of each text: one that has not seen its language."""
     found = {}
     for left_out in (*LEARNED, ""):
-        path = models / f"refiner-without-{left_out or 'none'}.safetensors"
+        path = refiner_file(left_out, models)
         if not path.exists():
             say(f"training {path.name}")
             learned = [text for text in LEARNED if text != left_out]
@@ -176,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--rows", nargs="+", default=rows, metavar="TEXT", help=f"texts to measure on ({' '.join(rows)})")
     add("--seeds", type=int, default=3, metavar="N", help="models of each text (3)")
     add("--sizes", type=int, nargs="*", default=SIZES, help="numbers of gold sentences, with the first seed")
-    add("--models", type=Path, default=CACHE / "models", metavar="DIR", help="where models are kept")
+    add("--models", type=Path, default=MODELS, metavar="DIR", help="where models are kept")
     args = parse(parser, arguments, page="docs/performance.md", cache=CACHE / "styles")
     if not args.publish:
         wanted = [Row.parse(row) for row in args.rows]
