@@ -40,7 +40,7 @@ def command_for(row: Row, *arguments: str) -> list[str]:
 def main(arguments: Sequence[str]) -> int:
     """Run a verb by the refiner of a file."""
     refiner = load_refiner(Path(arguments[0]))
-    recipe.shipped = lambda: refiner  # type: ignore[assignment]
+    vars(recipe)["shipped"] = lambda: refiner
     return bitweft(arguments[1:])
 
 
