@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-slow test-pythons fuzz torture lint bench docs dist clean
+.PHONY: demo test test-slow test-pythons torture lint bench docs dist clean
 
 # What the default recipe needs, and nothing else: enough for the demo.
 $(VENV)/.installed: pyproject.toml
@@ -31,15 +31,10 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/accuracy.py --docs
 	$(BIN)/python benchmarks/speed.py --docs
 
-# Mutated files through every reader, verb and model, for SECONDS.
-SECONDS ?= 180
-fuzz: $(VENV)/.installed-dev
-	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
-
 # Fuzzed input, kills, failing disks, flipped bytes, threads and a busy server, for HOURS: docs/reliability.md.
 HOURS ?= 0.05
 torture: $(VENV)/.installed-dev
-	$(BIN)/python tests/torture.py --hours $(HOURS)
+	$(BIN)/python tests/torture --hours $(HOURS)
 
 # The documentation, into build/site: pages that load nothing from elsewhere.
 $(VENV)/.installed-docs: $(VENV)/.installed
