@@ -5,11 +5,11 @@ BIN = $(VENV)/bin
 
 .PHONY: demo test test-slow test-pythons torture lint bench docs dist clean
 
-# What the default recipe needs, and nothing else: enough for the demo.
+# What the default recipe needs, and nothing else: enough for the demo. Most of it is never imported, so that to
+# compile all of it to bytecode would take longer than the rest.
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e .
+	$(BIN)/python -m pip install --quiet --no-compile -e .
 	@touch $@
 
 # Everything that tests, checks and the paper's recipe need.
