@@ -43,7 +43,7 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
-	@echo build/site/index.html
+	@echo "build/site/index.html; with its search: $(BIN)/python -m http.server --directory build/site"
 
 # Wheel and sdist; the wheel is installed in a new environment outside of this tree, and runs the demo there.
 $(VENV)/.installed-dist: $(VENV)/.installed
