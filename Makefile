@@ -3,13 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test coverage test-slow test-pythons fuzz torture lint bench docs dist clean
+.PHONY: demo test coverage test-slow test-pythons torture lint bench docs dist clean
 
-# What the default recipe needs, and nothing else: enough for the demo.
+# What the default recipe needs, and nothing else: enough for the demo. Most of it is never imported, so that to
+# compile all of it to bytecode would take longer than the rest.
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e .
+	$(BIN)/python -m pip install --quiet --no-compile -e .
 	@touch $@
 
 # Everything that tests, checks and the paper's recipe need.
@@ -34,15 +34,10 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/accuracy.py --docs
 	$(BIN)/python benchmarks/speed.py --docs
 
-# Mutated files through every reader, verb and model, for SECONDS.
-SECONDS ?= 180
-fuzz: $(VENV)/.installed-dev
-	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
-
 # Fuzzed input, kills, failing disks, flipped bytes, threads and a busy server, for HOURS: docs/reliability.md.
 HOURS ?= 0.05
 torture: $(VENV)/.installed-dev
-	$(BIN)/python tests/torture.py --hours $(HOURS)
+	$(BIN)/python tests/torture --hours $(HOURS)
 
 # The documentation, into build/site: pages that load nothing from elsewhere.
 $(VENV)/.installed-docs: $(VENV)/.installed
@@ -51,7 +46,7 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 
 docs: $(VENV)/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
-	@echo build/site/index.html
+	@echo "build/site/index.html; with its search: $(BIN)/python -m http.server --directory build/site"
 
 # Wheel and sdist; the wheel is installed in a new environment outside of this tree, and runs the demo there.
 $(VENV)/.installed-dist: $(VENV)/.installed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -88,22 +89,46 @@ def test_a_line_behind_the_end_draws_nothing(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_resume_after_a_kill_behind_the_save_is_done(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, weft = write_text(tmp_path), tmp_path / "m"
-    command = ["train", *text, "-o", str(weft), "--resume"]
-    assert main(command) == 0
-    kept = Checkpoint(tmp_path / "m.checkpoint")
-    kept.keep({"a": np.zeros(1)}, {})
-    state = tmp_path / "m.checkpoint" / "state.safetensors"
-    assert main(command) == 1  # the checkpoint is newer than the model: of another learning
-    assert "exists already" in capsys.readouterr().err and state.exists()
+    command = [
+        "train",
+        *text,
+        "-o",
+        str(weft),
+        "--resume",
+        "--set",
+        "lse_epochs=1",
+        "--set",
+        "chain_epochs=1",
+    ]
+    with monkeypatch.context() as killed:
+        killed.setattr(Checkpoint, "remove", lambda self: None)  # as if killed between saving and clearing up
+        assert main(command) == 0
+    kept = tmp_path / "m.checkpoint"
     before = (weft / "model.json").read_bytes()
-    later = max(path.stat().st_mtime for path in state.parent.iterdir()) + 1
-    os.utime(weft / "model.json", (later, later))
+    assert kept.exists()
     assert main(command) == 0
-    assert "newer than its checkpoint" in capsys.readouterr().err
-    assert not state.parent.exists() and (weft / "model.json").read_bytes() == before
+    assert "learned and saved before the stop" in capsys.readouterr().err
+    assert not kept.exists() and (weft / "model.json").read_bytes() == before
+
+
+def test_a_checkpoint_of_other_learning_does_not_make_a_model_finished(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, weft = write_text(tmp_path), tmp_path / "m"
+    shutil.copytree(model, weft)
+    for result in (None, "0" * 64):
+        checkpoint = Checkpoint(tmp_path / "m.checkpoint", resume=True)
+        checkpoint.keep({"a": np.zeros(1)}, {})
+        if result is not None:
+            checkpoint.finish(result)
+        later = max(path.stat().st_mtime for path in checkpoint.directory.iterdir()) + 1
+        os.utime(weft / "model.json", (later, later))  # newer, and yet not what it came to
+        assert main(["train", *text, "-o", str(weft), "--resume"]) == 1
+        assert "exists already" in capsys.readouterr().err
+        assert checkpoint.path().exists() and checkpoint.result == result
 
 
 def test_a_crafted_checkpoint_of_the_papers_recipe_is_refused(tmp_path: Path) -> None:

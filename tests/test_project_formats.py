@@ -318,3 +318,8 @@ def test_markup_on_its_own_text_has_every_word_in_place(source: str) -> None:
     if by_word(text) == cut_words(text, root, by_word):
         result = tagged(source, text, " ".join(f"{n}-{n}" for n in range(words)))
         assert parse(result)[0] == text
+
+
+def test_a_pair_too_long_for_a_matrix_is_refused_by_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"in:2: sentences of 60,000 and 60,000 words: split them"):
+        carry(tmp_path, "markup", "a\n" + "b " * 60_000 + "\n", None, lines=True)

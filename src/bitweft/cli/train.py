@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bitweft.cli.learning import (
@@ -83,12 +83,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Train."""
-    from bitweft.storage.model_directory import check_free
+    from bitweft.storage.model_directory import check_free, digest
 
     inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ()), *(args.dev or ())]
     refuse_inputs(args.output, [*inputs, *(args.dev_tags or ())])
     if finished(args):
-        say(args, f"{args.output}: there already, and newer than its checkpoint, which is removed")
+        say(args, f"{args.output}: learned and saved before the stop")
         return
     check_free(args.output, force=args.force)
     aligner = start(args)
@@ -104,6 +104,8 @@ def run(args: argparse.Namespace) -> None:
         say(args, tuning_line(aligner.tune(*dev)))
     if not args.quiet:
         report_oddities(bitext)
+    if checkpoint is not None:
+        checkpoint.finish(digest(aligner.about))
     aligner.save(args.output, force=args.force, languages=languages_of(args), note=args.note)
     if checkpoint is not None:
         checkpoint.remove()
@@ -147,15 +149,13 @@ def checkpoint_directory(args: argparse.Namespace) -> str:
 def finished(args: argparse.Namespace) -> bool:
     """Tell whether --resume comes after a stop behind the saving of the model; if so, clear up."""
     from bitweft.storage.checkpoint import Checkpoint
-    from bitweft.storage.model_directory import MODEL
+    from bitweft.storage.model_directory import digest, read_about
 
-    directory = checkpoint_directory(args)
-    model = os.path.join(args.output, MODEL)
-    if not args.resume or args.force or not os.path.isfile(model) or not os.path.isdir(directory):
+    output, directory = Path(args.output), Path(checkpoint_directory(args))
+    if not args.resume or args.force or not output.is_dir() or not directory.is_dir():
         return False
     checkpoint = Checkpoint(directory, resume=True)
-    kept = [os.stat(os.path.join(directory, name)).st_mtime_ns for name in os.listdir(directory)]
-    if max(kept, default=0) > os.stat(model).st_mtime_ns:  # of learning that began after the model was saved
+    if checkpoint.result is None or checkpoint.result != digest(read_about(output)):
         return False
     checkpoint.remove()
     return True

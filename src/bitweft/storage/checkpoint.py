@@ -91,14 +91,9 @@ class Checkpoint:
             InputError: it cannot be written, the disk is full for example.
         """
         path = self.path(name)
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot write here: {error.strerror}", file=str(self.directory)) from error
         if path.name not in self._files:  # named before it is there: what is there is always named
             self._files.add(path.name)
-            value = {"bitweft": bitweft.__version__, "files": sorted(self._files)}
-            write_bytes(self.directory / MANIFEST, json_bytes(value))
+            self._write_manifest()
         plain = {
             key: np.asarray(array, order="C") for key, array in arrays.items()
         }  # safetensors needs it so
@@ -137,6 +132,27 @@ class Checkpoint:
                 "give the same text and options again, or remove it"
             )
         return arrays, facts
+
+    def finish(self, result: str) -> None:
+        """Note what the work came to, before that is written: after a stop, `result` tells that it was."""
+        self._write_manifest(result)
+
+    @property
+    def result(self) -> str | None:
+        """Return what the work came to, if it is finished."""
+        try:
+            found = json.loads((self.directory / MANIFEST).read_bytes()).get("result")
+        except (OSError, ValueError, AttributeError, RecursionError):
+            return None
+        return found if isinstance(found, str) else None
+
+    def _write_manifest(self, result: str | None = None) -> None:
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write here: {error.strerror}", file=str(self.directory)) from error
+        value = {"bitweft": bitweft.__version__, "files": sorted(self._files), "result": result}
+        write_bytes(self.directory / MANIFEST, json_bytes(value))
 
     def remove(self) -> None:
         """Remove all that was kept, and the directory: the work is done."""

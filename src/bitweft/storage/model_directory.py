@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -53,6 +54,15 @@ class About:
     def record(self) -> list[dict[str, str | int | float | None]]:
         """Return what each phase of learning came to."""
         return [] if self.training is None else self.training.record
+
+
+def digest(about: About) -> str:
+    """Return a digest of what `model.json` says of learning; no two trainings share one but by a miracle.
+
+    Languages and note are left out: they are given when the model is saved.
+    """
+    value = asdict(replace(about, languages=None, note=None))
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def read_about(directory: Path) -> About:

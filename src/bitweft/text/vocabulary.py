@@ -53,8 +53,11 @@ class Vocabulary:
     @classmethod
     def load(cls, path: Path) -> Vocabulary:
         """Read what `save` wrote."""
-        with open_text(path) as stream:
-            fields = [line.rpartition("\t") for line in stream.read().split("\n")]
+        try:
+            with open_text(path) as stream:
+                fields = [line.rpartition("\t") for line in stream.read().split("\n")]
+        except UnicodeDecodeError as error:
+            raise ModelError(f"{path}: not UTF-8 at byte {error.start + 1}: the model is damaged") from error
         if fields[-1] == ("", "", ""):
             fields.pop()
         for number, (_, tab, count) in enumerate(fields, 1):

@@ -79,7 +79,7 @@ def _pairs(
     """Walk both sides together.
 
     Raises:
-        InputError: one has more sentences than the other.
+        InputError: one has more sentences than the other, or a pair is too long for a matrix of its links.
     """
     numbered = enumerate(zip_longest(source, target))
     for number, (s, t) in numbered:
@@ -91,6 +91,9 @@ def _pairs(
                 *names, *counts
             )
             raise InputError(message, file=ended)
+        if len(s.sentence) * len(t.sentence) > LONGEST**2:
+            message = f"sentences of {len(s.sentence):,} and {len(t.sentence):,} words: split them"
+            raise InputError(message, file=names[0], line=s.line)
         yield s, t
 
 

@@ -1,0 +1,1 @@
+"""Try to break bitweft: `python tests/torture` runs it, `docs/reliability.md` says what it found."""
