@@ -40,7 +40,7 @@ class Reply:
 
 @contextmanager
 def running(
-    service: Service, *, threads: int = 2, hosts: frozenset[str] | None = LOOPBACK, patience: float = 15
+    service: Service, *, threads: int = 2, hosts: frozenset[str] = LOOPBACK, patience: float = 15
 ) -> Iterator[str]:
     """Serve in a thread, and give the address."""
     with running_app(application(service, threads=threads, hosts=hosts), patience=patience) as address:

@@ -140,6 +140,44 @@ def test_links_are_made_by_touch(visit: Visit, gold: Path) -> None:
     assert saved(tab, gold).done
 
 
+def drag_finger(tab: Any, *places: tuple[float, float], rest: float = 500) -> None:
+    """Put a finger down, let it rest, move it along, and lift it."""
+    client = tab.context.new_cdp_session(tab)
+
+    def touch(kind: str, *place: tuple[float, float]) -> None:
+        points = [{"x": x, "y": y} for x, y in place]
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", places[0])
+    tab.wait_for_timeout(rest)
+    for place in places[1:]:
+        touch("touchMove", place)
+    touch("touchEnd")
+
+
+def middle(tab: Any, selector: str) -> tuple[float, float]:
+    """Find the middle of what is drawn."""
+    box = tab.locator(selector).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_finger_drags_from_word_to_word_and_over_cells(visit: Visit, gold: Path) -> None:
+    tab = visit(size="phone")
+    tab.locator(word("source", 4)).scroll_into_view_if_needed()
+    ends = middle(tab, word("source", 4)), middle(tab, word("target", 4))
+    drag_finger(tab, ends[0], ends[1], rest=0)  # no rest: that is scrolling
+    assert not gold.exists()
+    ends = middle(tab, word("source", 4)), middle(tab, word("target", 4))
+    drag_finger(tab, *ends)
+    assert saved(tab, gold).gold == GoldAlignment.of(SURE | {(4, 4)})
+    tab.tap("#as-matrix")
+    tab.locator(".sheet.body").scroll_into_view_if_needed()
+    drag_finger(tab, seat(tab, 1, 1), seat(tab, 1, 2), seat(tab, 2, 2))
+    block = {(s, t) for s in (1, 2) for t in (1, 2)}
+    assert saved(tab, gold).gold == GoldAlignment.of(SURE | {(4, 4)} | block)
+    assert tab.locator(".block, .dragging").count() == 0
+
+
 def press(tab: Any, keys: str) -> None:
     for key in keys.split():
         tab.keyboard.press(key)
@@ -208,6 +246,32 @@ def test_suggestions_are_accepted_from_a_probability_up(visit: Visit, gold: Path
         "Without a link": "3 + 3",
         "On purpose": "0",
     }
+
+
+def test_suggestions_are_accepted_in_all_pairs_that_nobody_has_begun(visit: Visit, gold: Path) -> None:
+    tab = visit()
+    tab.click(word("source", 4))
+    tab.click(word("target", 4))
+    assert saved(tab, gold).gold == GoldAlignment.of(SURE | {(4, 4)})
+    tab.locator("#threshold").fill("0.92")
+    settle(tab)
+    asked: list[str] = []
+    tab.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    tab.click("#accept-all")
+    assert asked == ["Accept the suggestions from 0.92 up in 3 pairs that nobody has begun?"]
+    assert GoldStore(gold, PAIRS)[1] is None
+    tab.once("dialog", lambda dialog: dialog.accept())
+    tab.click("#accept-all")
+    until(tab, "bitweft.page.records.get(3)")
+    store = GoldStore(gold, PAIRS)
+    assert saved(tab, gold).gold == GoldAlignment.of(SURE | {(4, 4)})  # begun before: as it was
+    for k, inference in enumerate(SUGGESTED[1:], 1):
+        chances = zip(inference.alignment.links, inference.alignment.probabilities or (), strict=True)
+        found = store[k]
+        assert found is not None and not found.done and found.by == "anna"
+        assert found.gold == GoldAlignment.of([link for link, p in chances if p >= 0.92])
+    tab.click("#accept-all")
+    assert tab.inner_text("#readout") == "All pairs of the list have been begun."
 
 
 def test_the_order_is_by_what_teaches_and_pairs_are_found_by_progress(visit: Visit, gold: Path) -> None:

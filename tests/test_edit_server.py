@@ -21,7 +21,7 @@ from bitweft.errors import UsageError
 from bitweft.links.alignment import GoldAlignment
 from bitweft.links.formats.registry import read_gold
 from bitweft.recipes.base import Expected
-from bitweft.server.run import editing_hosts
+from bitweft.server.run import hosts_of
 from editing import PAIRS, Pupil, edited
 from serving import JSON, Reply, ask, running
 
@@ -205,7 +205,7 @@ def test_disagreements_are_told(gold: Path) -> None:
         ("127.0.0.1", "127.0.0.1:1", True),
         ("127.0.0.1", "192.168.0.7", False),
         ("127.0.0.1", "evil.example", False),
-        ("127.0.0.1", "gold.example", True),  # by --name
+        ("127.0.0.1", "gold.example", True),  # by --allow-host
         ("0.0.0.0", "192.168.0.7:8765", True),
         ("0.0.0.0", "[fe80::1]:80", True),
         ("0.0.0.0", "gold.example", True),
@@ -216,7 +216,7 @@ def test_disagreements_are_told(gold: Path) -> None:
 def test_files_are_changed_only_under_names_of_this_machine(
     gold: Path, host: str, asked: str, let_in: bool
 ) -> None:
-    with edited(gold, hosts=editing_hosts(host, ["Gold.example"])) as address:
+    with edited(gold, hosts=hosts_of(host, ["Gold.example"])) as address:
         reply = ask(address, "/health", headers={"Host": asked})
         assert reply.status == (200 if let_in else 421)
 

@@ -23,6 +23,9 @@ def folder(tmp_path: Path, small_model: Path, monkeypatch: pytest.MonkeyPatch) -
     pairs = list(sample()[0])[:60]
     for side, name in enumerate(("en.txt", "fr.txt")):
         Path(name).write_text("".join(pair[side].text + "\n" for pair in pairs), encoding="utf-8")
+    for side, name in enumerate(("en.lemmas", "fr.lemmas")):
+        lines = [" ".join(word[:4] for word in pair[side].tokens) + "\n" for pair in pairs]
+        Path(name).write_text("".join(lines), encoding="utf-8")
     for name in ("text.en-fr", "more.en-fr"):
         lines = [f"{pair.source.text} ||| {pair.target.text}\n" for pair in pairs]
         Path(name).write_text("".join(lines), encoding="utf-8")

@@ -21,6 +21,7 @@ from bitweft.corpus.lexicon import (
     linked_pairs,
     write_table,
 )
+from bitweft.corpus.phrases.entries import linked_phrases
 from bitweft.errors import InputError
 from bitweft.links.alignment import Alignment
 from bitweft.text.bitext import Bitext
@@ -101,9 +102,9 @@ def test_the_example_is_the_shortest_pair_with_the_two_words_linked_alone() -> N
     links = [alignment(line) for line in ("0-0", "0-0 1-1", "0-0 0-1", "0-0")]
     lexicon = Lexicon.count(Bitext.of(text), links)
     entry = lexicon.get("a", "x")
-    assert entry is not None and entry.line == 2
+    assert entry is not None and entry.lines == (2,)
     found = examples([entry], Bitext.of(text), links)
-    assert found["a", "x"] == (2, "[a] b", "[x] y")
+    assert found["a", "x"] == [(2, "[a] b", "[x] y")]
 
 
 def test_contexts_are_cut_and_show_null() -> None:
@@ -111,9 +112,9 @@ def test_contexts_are_cut_and_show_null() -> None:
     links = [Alignment.of([(4, 4), (0, 8)])]
     lexicon = Lexicon.count(Bitext.of(text), links)
     found = examples(lexicon.by_source(Pruning(null=True)), Bitext.of(text), links)
-    assert found["5", "e"][1:] == ("… 2 3 4 [5] 6 7 8 …", "… b c d [e] f g h …")
-    assert found["1", "i"][1:] == ("[1] 2 3 4 …", "… f g h [i]")
-    assert found["2", None][1:] == ("1 [2] 3 4 5 …", "a b c d e f g …")
+    assert found["5", "e"][0][1:] == ("… 2 3 4 [5] 6 7 8 …", "… b c d [e] f g h …")
+    assert found["1", "i"][0][1:] == ("[1] 2 3 4 …", "… f g h [i]")
+    assert found["2", None][0][1:] == ("1 [2] 3 4 5 …", "a b c d e f g …")
 
 
 def test_every_entry_has_an_example_that_holds_it() -> None:
@@ -122,8 +123,8 @@ def test_every_entry_has_an_example_that_holds_it() -> None:
     found = examples(iter(entries), Bitext.of(TEXT), map(alignment, LINKS))
     assert len(entries) == len(lexicon) == len(found)
     for entry in entries:
-        example = found[entry.source, entry.target]
-        assert example.line == entry.line
+        (example,) = found[entry.source, entry.target]
+        assert (example.line,) == entry.lines
         for word, context in ((entry.source, example.source), (entry.target, example.target)):
             assert word is None or f"[{word}]" in context
 
@@ -152,6 +153,66 @@ def test_probabilities_of_a_word_sum_to_one(text: list[tuple[list[str], list[str
         assert sums["target", entry.target] == entry.target_count
 
 
+def test_several_examples_are_of_different_lines_the_best_first() -> None:
+    text = [("a b c", "x y z"), ("a a", "x x"), ("a b", "x y"), ("a", "x y")]
+    links = [alignment(line) for line in ("0-0", "0-0 1-1", "0-0 1-1", "0-0 0-1")]
+    lexicon = Lexicon.count(Bitext.of(text), links, examples=3)
+    entry = lexicon.get("a", "x")
+    assert entry is not None and (entry.count, entry.lines) == (5, (2, 3, 1))
+    found = examples([entry], Bitext.of(text), links)["a", "x"]
+    assert [each.line for each in found] == [2, 3, 1]
+    assert found[0] == (2, "[a] a", "[x] x")
+
+
+def test_phrases_are_those_linked_as_a_whole_without_punctuation() -> None:
+    text = [("the white house .", "la maison blanche ."), ("potatoes", "pommes de terre")]
+    links = [alignment(line) for line in ("0-0 1-2 2-1 3-3", "0-0 0-2")]
+    units = linked_phrases(3)
+    lexicon = Lexicon.count(Bitext.of(text), links, units=units)
+    found = {(entry.source, entry.target): entry.count for entry in lexicon.by_source(Pruning(null=True))}
+    assert found == {
+        ("the", "la"): 1,
+        ("white", "blanche"): 1,
+        ("house", "maison"): 1,
+        ("white house", "maison blanche"): 1,
+        ("the white house", "la maison blanche"): 1,
+        (".", "."): 1,
+        ("potatoes", "pommes de terre"): 1,
+        (None, "de"): 1,
+    }
+    shown = examples(lexicon.by_source(), Bitext.of(text), links, units=units)
+    assert shown["white house", "maison blanche"] == [(1, "the [white house] .", "la [maison blanche] .")]
+    assert lexicon.p_target("potatoes", "pommes de terre") == 1.0
+
+
+def test_keys_of_a_parallel_file_stand_for_the_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = files(tmp_path)
+    lemmas = tmp_path / "lemmas"
+    lemmas.write_text("der Haus sein klein\nder Buch\nder Haus\nja der stimmen\n", encoding="utf-8")
+    assert main(["lexicon", *arguments, "--lemmas", str(lemmas), "-", "--min-count", "2"]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [row[:2] for row in rows] == [["Haus", "house"], ["der", "the"]]
+    assert rows[0][8] == "das [haus]"  # the text itself is what is shown
+    assert main(["lexicon", *arguments, "--lemmas", str(lemmas), "-", "--query", "sein", "-q"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["1\tdas haus [ist] klein\tthe house [is] small"]
+    lemmas.write_text("der Haus\n", encoding="utf-8")
+    assert main(["lexicon", *arguments, "--lemmas", str(lemmas), "-"]) == 1
+    assert f"{lemmas}:1: 2 tags for 4 words" in capsys.readouterr().err
+
+
+def test_columns_of_several_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lexicon", *files(tmp_path), "--examples", "2", "--phrases", "2"]) == 0
+    head, *rows = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+    assert head[-3:] == ["line2", "source_context2", "target_context2"]
+    assert {len(row) for row in rows} == {len(head)}
+    house = next(row for row in rows if row[0] == "haus")
+    assert house[7:] == ["3", "das [haus]", "a [house]", "1", "das [haus] ist klein", "the [house] is small"]
+    assert main(["lexicon", *files(tmp_path), "--phrases", "2", "--to", "moses", "-o", "x"]) == 2
+    assert "--phrases" in capsys.readouterr().err
+
+
 def test_lower_case_merges_words() -> None:
     links = [Alignment.of([(0, 0)])] * 2
     bitext = Bitext.of([("Das", "The"), ("das", "the")])
@@ -170,7 +231,11 @@ def test_links_that_do_not_fit_the_text_are_refused_with_their_line() -> None:
 
 def test_tables_leave_out_words_that_their_readers_would_split() -> None:
     stream = io.StringIO()
-    entries = [Entry("a\xa0b", "x", 1, 1, 1, 1), Entry("a", "x", 1, 3, 1, 1), Entry(None, "y", 2, 3, 2, 1)]
+    entries = [
+        Entry("a\xa0b", "x", 1, 1, 1, (1,)),
+        Entry("a", "x", 1, 3, 1, (1,)),
+        Entry(None, "y", 2, 3, 2, (1,)),
+    ]
     assert write_table(entries, stream) == 1
     assert stream.getvalue() == "x a 0.3333333\ny NULL 0.6666667\n"
 
@@ -203,7 +268,7 @@ def test_json_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert {"source": "das", "target": None, "p_target": 0.25}.items() <= next(
         r for r in records if r["source"] == "das" and r["target"] is None
     ).items()
-    assert len(records) == len(counted())
+    assert len(records) == len(counted()) and records[1]["examples"][0]["line"] == 2
 
 
 def test_marian_and_moses_get_both_directions(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_model_and_learning_from_the_text_agree(files: Path) -> None:
         ("s.conll t.txt --links links --model m", 2, "give --model or --links, not both"),
         ("s.conll t.txt --links links --seed 1", 2, "--seed: with --links, nothing is learned"),
         ("s.conll t.txt --links links --scheme x", 2, "scheme must be one of iob1, iob2, bilou, bioes"),
-        ("s.conll t.txt --links links --gap -1", 2, "gap must be 0 or greater, got -1"),
+        ("s.conll t.txt --links links --gap -1", 2, "must be 0 or greater, got -1"),
         ("s.conll t.txt --one-based", 2, "--links-format and --one-based are for --links"),
         ("- - --format conll --links links", 2, "standard input can be only one of"),
     ],

@@ -10,12 +10,15 @@ from safetensors.numpy import load_file, save_file
 
 import small
 from bitweft import Aligner, Decoding, ModelError, UsageError, sample
+from bitweft.corpus.project.job import weights_by
 from bitweft.recipes.base import STYLES, parse_style
 from bitweft.recipes.default.compiled.features import NAMES, WIDTH, turned
 from bitweft.recipes.default.compiled.refine import are_signs
 from bitweft.recipes.default.compiled.trees import Trees, margins, no_trees
+from bitweft.recipes.default.posterior import agreement
 from bitweft.recipes.default.refine.boost import Boosting, binned, boosted
 from bitweft.recipes.default.refine.refiner import FILE, between, load_refiner, shipped
+from bitweft.text.inputs import pair_of
 
 PAIRS = [(pair.source.tokens, pair.target.tokens) for pair in small.sample()[0]][:40]
 
@@ -139,6 +142,14 @@ def test_probabilities_and_posteriors_agree() -> None:
         assert alignment.probabilities == tuple(chances[link] for link in alignment.links)
         threshold = aligner.recipe.config.threshold  # type: ignore[attr-defined]
         assert {(int(s), int(t)) for s, t in np.argwhere(chances >= threshold)} == set(alignment.links)
+
+
+def test_what_is_projected_along_does_not_depend_on_the_refiner() -> None:
+    aligner = small.aligner()
+    pair = pair_of(PAIRS[0])
+    forward, backward = aligner.recipe.direction_posteriors(pair)  # type: ignore[attr-defined]
+    assert (weights_by(aligner, pair) == agreement(forward, backward)).all()
+    assert (weights_by(aligner, pair) != aligner.posteriors(*PAIRS[0])).any()
 
 
 def test_phrases_have_more_links_than_words() -> None:

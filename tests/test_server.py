@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from bitweft import Aligner, sample
 from bitweft.server import Limits
 from bitweft.server.page import page
+from bitweft.server.run import hosts_of
 from bitweft.server.schema import ManyAnswer, ModelAnswer, PairAnswer, ProblemAnswer
 from bitweft.server.service import Service
 from bitweft.text.bitext import SentencePair
@@ -246,9 +248,13 @@ def test_only_this_machines_names_are_answered_to(address: str, host: str, statu
         assert "content-security-policy" in reply.headers
 
 
-def test_any_name_is_answered_to_beyond_loopback(service: Service) -> None:
-    with running(service, hosts=None) as address:
-        assert ask(address, "/health", headers={"Host": "bitweft.example"}).json == {"status": "ok"}
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("bitweft.example:80", 200), ("192.168.0.7", 200), (socket.gethostname(), 200), ("evil.example", 421)],
+)
+def test_beyond_loopback_names_are_those_that_are_allowed(service: Service, host: str, status: int) -> None:
+    with running(service, hosts=hosts_of("0.0.0.0", ["Bitweft.example"])) as address:
+        assert ask(address, "/health", headers={"Host": host}).status == status
 
 
 def test_the_model_is_described(address: str, service: Service, small_model: Path, aligner: Aligner) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bitweft.cli.options import at_least
+from bitweft.cli.options import add_allowed_hosts, at_least
 from bitweft.cli.viewed import add_viewed, linked_pairs, settle_links, viewed_text
 from bitweft.errors import UsageError
 from bitweft.server import PORT, serve_editing
@@ -53,9 +53,7 @@ def add_editing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host", default="127.0.0.1", help="the address to listen on (default: this machine)"
     )
-    parser.add_argument(
-        "--name", nargs="+", default=(), metavar="HOST", help="names by which other machines call this one"
-    )
+    add_allowed_hosts(parser)
     parser.add_argument(
         "--port", type=at_least(0), default=PORT, help=f"the port (default: {PORT}); 0 is any that is free"
     )
@@ -92,7 +90,7 @@ def edit(args: argparse.Namespace) -> None:
         tuned=args.tuned,
         host=args.host,
         port=args.port,
-        names=args.name,
+        names=args.allow_host,
         ready=lambda address: _announce(address, args.host),
     )
 

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TextIO
+from typing import TextIO, TypedDict
 
 from bitweft.cli.linked import LinkFile, add_text_and_links, text_and_links
 from bitweft.cli.options import add_output, add_quiet, at_least, report_oddities, share
 from bitweft.cli.progress import Meter
 from bitweft.corpus.concordance import Query, concordance, write_hits
 from bitweft.corpus.lexicon import (
-    Entry,
-    Example,
     Lexicon,
     Pruning,
+    Units,
     examples,
+    linked_words,
     write_json,
     write_table,
     write_tsv,
 )
+from bitweft.corpus.phrases.entries import linked_phrases
 from bitweft.errors import UsageError
 from bitweft.storage.output import gzip_text, open_binary, open_output
 from bitweft.text.bitext import Bitext
+from bitweft.text.tags import TaggedText
 
 DESCRIPTION = """\
-Count which words are linked to which: counts, p(target|source), p(source|target), and an example.
+Count which words are linked to which: counts, p(target|source), p(source|target), and examples.
 Words without a link count as linked to NULL.
 
 formats:
   tsv        a header, then: source, target, count, count of each word, p(target|source),
-             p(source|target), and an example: line number, source words, target words
+             p(source|target), and examples: line number, source words, target words of each
   json       the same as JSON, one object a line
   moses      `target source p(target|source)` in PREFIX.f2e, `source target p(source|target)` in
              PREFIX.e2f, as Moses' training writes them
@@ -43,6 +45,8 @@ formats:
 """
 EXAMPLES = """\
   bitweft lexicon en.txt fr.txt links.txt --min-count 2 --top 5 > dictionary.tsv
+  bitweft lexicon en.txt fr.txt links.txt --phrases 3 --examples 3 --min-count 2 > terms.tsv
+  bitweft lexicon en.txt fr.txt links.txt --lemmas en.lemmas fr.lemmas > lemmas.tsv
   bitweft lexicon en.txt fr.txt links.txt --query house
   bitweft lexicon en.txt fr.txt links.txt --query 'house ||| maison' -o places.tsv
   bitweft lexicon en.txt fr.txt links.txt --to marian -o lex
@@ -53,10 +57,14 @@ _ENDINGS = {
     "marian": (".s2t", ".t2s"),
     "bicleaner": (".s2t.gz", ".t2s.gz"),
 }
-_WRITERS: dict[str, Callable[[Iterator[Entry], Callable[[Entry], Example], TextIO], None]] = {
-    "tsv": write_tsv,
-    "json": write_json,
-}
+_WRITERS = {"tsv": write_tsv, "json": write_json}
+
+
+class _Counting(TypedDict):
+    """Hold what the count and the search for examples must have in common."""
+
+    lower: bool
+    units: Units
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +92,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="drop translations less than R times as probable as the word's best (0; bicleaner: 0.1)",
     )
     parser.add_argument(
+        "--examples", metavar="N", type=at_least(1), default=1, help="examples of an entry (1; tsv, json)"
+    )
+    parser.add_argument(
+        "--phrases",
+        metavar="N",
+        type=at_least(1),
+        help="count phrases of up to N words that are linked as a whole, instead of links (tsv, json)",
+    )
+    parser.add_argument(
+        "--lemmas",
+        metavar=("SOURCE", "TARGET"),
+        nargs=2,
+        help="files with a lemma (or a tag) for each word, counted (and looked for) in its place; "
+        "`-` for a side without",
+    )
+    parser.add_argument(
         "--query",
         metavar="WORDS",
         help="write no dictionary, but the lines that have these words, what they are linked to in brackets: "
@@ -99,24 +123,37 @@ def run(args: argparse.Namespace) -> None:
         return
     if args.to in _ENDINGS and args.output in (None, "-"):
         raise UsageError(f"--to {args.to} makes two files: give -o PREFIX")
+    if args.to in _ENDINGS and args.phrases is not None:
+        raise UsageError(f"--to {args.to} has single words only: leave out --phrases, or use --to tsv")
     text, links = text_and_links(args)
-    lower = args.lower or args.to == "bicleaner"
-    names = (text.names[0], links.name)
+    keyed = _keyed(text, args)
+    units = linked_words if args.phrases is None else linked_phrases(args.phrases)
+    counting: _Counting = {"lower": args.lower or args.to == "bicleaner", "units": units}
     with Meter(quiet=args.quiet) as meter:
-        lexicon = Lexicon.count(meter.watch(text, "counting links"), links, lower=lower, names=names)
+        pairs, names = meter.watch(keyed, "counting links"), (text.names[0], links.name)
+        lexicon = Lexicon.count(pairs, links, examples=args.examples, names=names, **counting)
     pruning = _pruning(args)
     if args.to in _WRITERS:
-        _write_examples(args, lexicon, pruning, text, links)
+        _write_examples(args, lexicon, pruning, (keyed, links), counting)
     else:
         _write_tables(args, lexicon, pruning)
     report_oddities(text)
+
+
+def _keyed(text: Bitext, args: argparse.Namespace) -> Bitext | TaggedText:
+    """Put the keys beside the words, if there are any."""
+    if args.lemmas is None:
+        return text
+    source, target = (None if path == "-" else path for path in args.lemmas)
+    return TaggedText(text, source=source, target=target)
 
 
 def _write_concordance(args: argparse.Namespace) -> None:
     query = Query.parse(args.query)
     text, links = text_and_links(args)
     with open_output(args.output, force=args.force) as stream:
-        count = write_hits(concordance(text, links, query, names=(text.names[0], links.name)), stream)
+        hits = concordance(_keyed(text, args), links, query, names=(text.names[0], links.name))
+        count = write_hits(hits, stream)
     if not args.quiet:
         sys.stderr.write(f"bitweft: {count:,} places\n")
 
@@ -130,13 +167,18 @@ def _pruning(args: argparse.Namespace) -> Pruning:
 
 
 def _write_examples(
-    args: argparse.Namespace, lexicon: Lexicon, pruning: Pruning, text: Bitext, links: LinkFile
+    args: argparse.Namespace,
+    lexicon: Lexicon,
+    pruning: Pruning,
+    linked: tuple[Bitext | TaggedText, LinkFile],
+    counting: _Counting,
 ) -> None:
     with Meter(quiet=args.quiet) as meter:
-        pairs = meter.watch(text, "finding examples")
-        found = examples(lexicon.by_source(pruning), pairs, links, lower=args.lower)
+        pairs = meter.watch(linked[0], "finding examples")
+        found = examples(lexicon.by_source(pruning), pairs, linked[1], **counting)
     with open_output(args.output, force=args.force) as stream:
-        _WRITERS[args.to](lexicon.by_source(pruning), lambda entry: found[entry.source, entry.target], stream)
+        entries, write = lexicon.by_source(pruning), _WRITERS[args.to]
+        write(entries, lambda entry: found[entry.source, entry.target], stream, most=args.examples)
 
 
 def _write_tables(args: argparse.Namespace, lexicon: Lexicon, pruning: Pruning) -> None:

@@ -43,6 +43,17 @@ def wants_color(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+def add_allowed_hosts(parser: argparse.ArgumentParser) -> None:
+    """Add --allow-host, the names that a server answers to besides those it knows."""
+    parser.add_argument(
+        "--allow-host",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="names that requests may be sent to, besides this machine's own name and addresses",
+    )
+
+
 def add_text(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Add SOURCE and TARGET as arguments, and how to read them; `bitext_of` makes a bitext of them."""
     parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bitweft.cli.options import at_least
+from bitweft.cli.options import add_allowed_hosts, at_least
 from bitweft.server import PORT, Limits, serve
 
 DESCRIPTION = """\
@@ -15,6 +15,7 @@ requests that are running. It needs the extra `bitweft[serve]`."""
 EXAMPLES = """\
   bitweft serve enfr.weft
   bitweft serve enfr.weft --port 8000
+  bitweft serve enfr.weft --host 0.0.0.0 --allow-host align.example.org
   curl -H 'Content-Type: application/json' \\
        -d '{"source": "the house", "target": "la maison"}' http://127.0.0.1:8765/align"""
 
@@ -31,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="127.0.0.1",
         help="the address to listen on (default: 127.0.0.1, this machine alone)",
     )
+    add_allowed_hosts(parser)
     parser.add_argument(
         "--threads",
         type=at_least(1),
@@ -64,6 +66,7 @@ def run(args: argparse.Namespace) -> None:
         port=args.port,
         limits=limits,
         threads=args.threads,
+        names=args.allow_host,
         ready=lambda address: _announce(address, args.host),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TextIO
 
-from bitweft.corpus.lexicon import linked_pairs
+from bitweft.corpus.lexicon import keys_of, linked_pairs
 from bitweft.errors import UsageError
 from bitweft.links.alignment import Alignment
 from bitweft.text.bitext import SentencePair
@@ -52,34 +52,33 @@ def concordance(
 ) -> Iterator[Hit]:
     """Find each place of the words, whatever their case, and mark what they are linked to.
 
-    Words of both sides belong together where one link is between them.
+    Words of both sides belong together where one link is between them. A word that has a tag is found by it.
     """
     for line, pair, alignment in linked_pairs(pairs, alignments, names=names):
-        for source, target in _places(pair, alignment, query):
+        for source, target in _places(keys_of(pair, lower=True), alignment, query):
             yield Hit(line, _marked(pair.source.tokens, source), _marked(pair.target.tokens, target))
 
 
 def _places(
-    pair: SentencePair, alignment: Alignment, query: Query
+    keys: tuple[Sequence[str], Sequence[str]], alignment: Alignment, query: Query
 ) -> Iterator[tuple[Collection[int], Collection[int]]]:
     if not query.source:
-        turned = _places(pair.reversed(), alignment.inverse(), Query(query.target, ()))
+        turned = _places((keys[1], keys[0]), alignment.inverse(), Query(query.target, ()))
         yield from ((source, target) for target, source in turned)
         return
-    for source in _found(pair.source.tokens, query.source):
+    for source in _found(keys[0], query.source):
         linked = {t for s, t in alignment.links if s in source}
         if not query.target:
             yield source, linked
         else:
-            spans = _found(pair.target.tokens, query.target)
+            spans = _found(keys[1], query.target)
             yield from ((source, target) for target in spans if not linked.isdisjoint(target))
 
 
-def _found(tokens: Sequence[str], words: Sequence[str]) -> list[range]:
-    lowered = [token.lower() for token in tokens]
+def _found(keys: Sequence[str], words: Sequence[str]) -> list[range]:
     size = len(words)
-    starts = range(len(tokens) - size + 1)
-    return [range(n, n + size) for n in starts if tuple(lowered[n : n + size]) == words]
+    starts = range(len(keys) - size + 1)
+    return [range(n, n + size) for n in starts if tuple(keys[n : n + size]) == words]
 
 
 def _marked(tokens: Sequence[str], places: Collection[int]) -> str:

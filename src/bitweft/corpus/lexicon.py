@@ -1,14 +1,16 @@
-"""Dictionaries of words from text and links: counts, probabilities both ways, an example for each entry.
+"""Dictionaries from text and links: counts, probabilities both ways, examples of each entry.
 
 The probabilities are those of Moses' and Marian's lexical tables. A word without a link counts as linked
 to NULL, so p(t|s) is the share of the links of s, its unlinked occurrences among them, that go to t.
+Instead of links, whole phrases can be counted (`phrases/entries.py`); instead of words, their tags.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, TextIO, TypeAlias
@@ -21,6 +23,7 @@ from bitweft.text.bitext import SentencePair
 NULL = "NULL"
 CONTEXT = 3  # words shown on each side of an example
 _LINE_BITS = 40
+_LINE = (1 << _LINE_BITS) - 1
 _LENGTH_LIMIT = (1 << 20) - 1
 
 Word: TypeAlias = str | None
@@ -36,7 +39,7 @@ class Entry:
     count: int
     source_count: int
     target_count: int
-    line: int
+    lines: tuple[int, ...]  # of its examples
 
     @property
     def p_target(self) -> float:
@@ -50,11 +53,24 @@ class Entry:
 
     def inverse(self) -> Entry:
         """Swap source and target."""
-        return Entry(self.target, self.source, self.count, self.target_count, self.source_count, self.line)
+        return Entry(self.target, self.source, self.count, self.target_count, self.source_count, self.lines)
+
+
+class Unit(NamedTuple):
+    """Hold the words [start, end) of both sides that make an entry; no words are NULL."""
+
+    source_start: int
+    source_end: int
+    target_start: int
+    target_end: int
+    alone: bool = True  # whether these words have no other link
+
+
+Units: TypeAlias = Callable[[Sequence[str], Sequence[str], Alignment], Iterator[Unit]]
 
 
 class Example(NamedTuple):
-    """Hold a line number, counted from one, and the words around a link on both sides."""
+    """Hold a line number, counted from one, and the words around an entry's on both sides."""
 
     line: int
     source: str
@@ -92,15 +108,55 @@ def linked_pairs(
         yield line, pair, alignment
 
 
-class Lexicon:
-    """Count how often words are linked, in memory for the distinct pairs of words alone."""
+def linked_words(source: Sequence[str], target: Sequence[str], alignment: Alignment) -> Iterator[Unit]:
+    """Give every link, then the unlinked words of both sides."""
+    s_links, t_links = (Counter(map(itemgetter(side), alignment.links)) for side in (0, 1))
+    for s, t in alignment.links:
+        yield Unit(s, s + 1, t, t + 1, s_links[s] == t_links[t] == 1)
+    yield from unlinked_words(source, target, alignment)
 
-    def __init__(self) -> None:
+
+def unlinked_words(source: Sequence[str], target: Sequence[str], alignment: Alignment) -> Iterator[Unit]:
+    """Give the unlinked words of both sides."""
+    s_linked, t_linked = (set(map(itemgetter(side), alignment.links)) for side in (0, 1))
+    for s in range(len(source)):
+        if s not in s_linked:
+            yield Unit(s, s + 1, 0, 0)
+    for t in range(len(target)):
+        if t not in t_linked:
+            yield Unit(0, 0, t, t + 1)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Count an entry, and keep where its best examples are."""
+
+    count: int = 0
+    places: list[int] = field(default_factory=list)
+
+    def add(self, place: int, most: int) -> None:
+        self.count += 1
+        if len(self.places) < most or place < self.places[-1]:
+            by_line = {other & _LINE: other for other in self.places}  # a line is one example
+            by_line[place & _LINE] = min(place, by_line.get(place & _LINE, place))
+            self.places = sorted(by_line.values())[:most]
+
+    def lines(self) -> tuple[int, ...]:
+        return tuple(place & _LINE for place in self.places)
+
+
+class Lexicon:
+    """Count how often words are linked, in memory for the distinct pairs of words alone.
+
+    `examples` is how many lines are remembered for each pair.
+    """
+
+    def __init__(self, examples: int = 1) -> None:
         self._ids: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self._words: tuple[list[Word], list[Word]] = ([None], [None])
         self._totals: tuple[list[int], list[int]] = ([0], [0])
-        self._counts: dict[tuple[int, int], int] = {}
-        self._examples: dict[tuple[int, int], int] = {}
+        self._seen: dict[tuple[int, int], _Seen] = {}
+        self._most = examples
 
     @classmethod
     def count(
@@ -109,35 +165,38 @@ class Lexicon:
         alignments: Iterable[Alignment],
         *,
         lower: bool = False,
+        units: Units = linked_words,
+        examples: int = 1,
         names: tuple[str, str] = ("text", "links"),
     ) -> Lexicon:
-        """Count the links of a text, lower-casing its words if `lower` is set."""
-        lexicon = cls()
+        """Count the links of a text, or other `units` of it.
+
+        A word's tag, if it has one, is counted in its place. `lower` lower-cases what is counted.
+        """
+        lexicon = cls(examples)
         for line, pair, alignment in linked_pairs(pairs, alignments, names=names):
-            lexicon.add(line, *_words(pair, lower), alignment)
+            lexicon.add(line, *keys_of(pair, lower), units(*_words(pair), alignment))
         return lexicon
 
-    def add(self, line: int, source: Sequence[str], target: Sequence[str], alignment: Alignment) -> None:
-        """Count the links of one sentence pair."""
-        sources = [self._id(0, word) for word in source]
-        targets = [self._id(1, word) for word in target]
-        linked_sources: dict[int, int] = {}
-        linked_targets: dict[int, int] = {}
-        for s, t in alignment.links:
-            linked_sources[s] = linked_sources.get(s, 0) + 1
-            linked_targets[t] = linked_targets.get(t, 0) + 1
-        # The best example: the words linked to each other alone, in the shortest pair, the first of these.
+    def add(self, line: int, source: Sequence[str], target: Sequence[str], units: Iterable[Unit]) -> None:
+        """Count the units of one sentence pair; its words are those to count."""
+        # The best example: words linked to each other alone, in the shortest pair, the first of these.
         place = min(len(source) + len(target), _LENGTH_LIMIT) << _LINE_BITS | line
         shared = 1 << _LINE_BITS + _LENGTH_LIMIT.bit_length()
-        for s, t in alignment.links:
-            alone = linked_sources[s] == linked_targets[t] == 1
-            self._link(sources[s], targets[t], place if alone else shared | place)
-        for s, word in enumerate(sources):
-            if s not in linked_sources:
-                self._link(word, 0, place)
-        for t, word in enumerate(targets):
-            if t not in linked_targets:
-                self._link(0, word, place)
+        sources = [self._id(0, word) for word in source]
+        targets = [self._id(1, word) for word in target]
+        for s, s_end, t, t_end, alone in units:
+            first = sources[s] if s_end == s + 1 else self._phrase_id(0, source[s:s_end])
+            second = targets[t] if t_end == t + 1 else self._phrase_id(1, target[t:t_end])
+            seen = self._seen.get((first, second))
+            if seen is None:
+                seen = self._seen[first, second] = _Seen()
+            seen.add(place if alone else shared | place, self._most)
+            self._totals[0][first] += 1
+            self._totals[1][second] += 1
+
+    def _phrase_id(self, side: int, words: Sequence[str]) -> int:
+        return self._id(side, " ".join(words)) if words else 0
 
     def _id(self, side: int, word: str) -> int:
         identity = self._ids[side].get(word)
@@ -147,44 +206,35 @@ class Lexicon:
             self._totals[side].append(0)
         return identity
 
-    def _link(self, source: int, target: int, place: int) -> None:
-        key = (source, target)
-        self._counts[key] = self._counts.get(key, 0) + 1
-        self._totals[0][source] += 1
-        self._totals[1][target] += 1
-        best = self._examples.get(key)
-        if best is None or place < best:
-            self._examples[key] = place
-
     def __len__(self) -> int:
         """Give the number of distinct pairs, those with NULL among them."""
-        return len(self._counts)
+        return len(self._seen)
 
     def _entry(self, key: tuple[int, int]) -> Entry:
         source, target = key
         return Entry(
             self._words[0][source],
             self._words[1][target],
-            self._counts[key],
+            self._seen[key].count,
             self._totals[0][source],
             self._totals[1][target],
-            self._examples[key] & (1 << _LINE_BITS) - 1,
+            self._seen[key].lines(),
         )
 
     def get(self, source: Word, target: Word) -> Entry | None:
         """Give the entry of two words, or None if they are never linked."""
         key = self._key(source, target)
-        return self._entry(key) if key in self._counts else None
+        return self._entry(key) if key in self._seen else None
 
     def p_target(self, source: Word, target: Word) -> float:
         """Give p(target | source), zero if they are never linked."""
         key = self._key(source, target)
-        return self._counts[key] / self._totals[0][key[0]] if key in self._counts else 0.0
+        return self._seen[key].count / self._totals[0][key[0]] if key in self._seen else 0.0
 
     def p_source(self, source: Word, target: Word) -> float:
         """Give p(source | target), zero if they are never linked."""
         key = self._key(source, target)
-        return self._counts[key] / self._totals[1][key[1]] if key in self._counts else 0.0
+        return self._seen[key].count / self._totals[1][key[1]] if key in self._seen else 0.0
 
     def _key(self, source: Word, target: Word) -> tuple[int, int]:
         return (
@@ -205,13 +255,13 @@ class Lexicon:
         words, others = self._words[side], self._words[1 - side]
 
         def order(key: tuple[int, int]) -> tuple[str, int, str]:
-            return words[key[side]] or "", -self._counts[key], others[key[1 - side]] or ""
+            return words[key[side]] or "", -self._seen[key].count, others[key[1 - side]] or ""
 
-        keys = sorted((key for key in self._counts if pruning.null or 0 not in key), key=order)
+        keys = sorted((key for key in self._seen if pruning.null or 0 not in key), key=order)
         for _, group in groupby(keys, key=itemgetter(side)):
             best: int | None = None
             for rank, key in enumerate(group):
-                count = self._counts[key]
+                count = self._seen[key].count
                 best = count if best is None else best
                 full = pruning.top is not None and rank >= pruning.top
                 if full or count < pruning.min_count or count < pruning.threshold * best:
@@ -219,11 +269,16 @@ class Lexicon:
                 yield key
 
 
-def _words(pair: SentencePair, lower: bool) -> tuple[Sequence[str], Sequence[str]]:
-    source, target = pair.source.tokens, pair.target.tokens
+def keys_of(pair: SentencePair, lower: bool = False) -> tuple[Sequence[str], Sequence[str]]:
+    """Give what stands for each word of both sides: its tag, or the word."""
+    source, target = (sentence.tokens if sentence.tags is None else sentence.tags for sentence in pair)
     if lower:
         return [word.lower() for word in source], [word.lower() for word in target]
     return source, target
+
+
+def _words(pair: SentencePair) -> tuple[Sequence[str], Sequence[str]]:
+    return pair.source.tokens, pair.target.tokens
 
 
 def examples(
@@ -232,69 +287,60 @@ def examples(
     alignments: Iterable[Alignment],
     *,
     lower: bool = False,
-) -> dict[tuple[Word, Word], Example]:
-    """Find the example of each entry, walking the text again, as far as needed."""
+    units: Units = linked_words,
+) -> dict[tuple[Word, Word], list[Example]]:
+    """Find the examples of each entry, walking the text again, as far as needed."""
     wanted: dict[int, set[tuple[Word, Word]]] = {}
+    found: dict[tuple[Word, Word], dict[int, Example | None]] = {}
     for entry in entries:
-        wanted.setdefault(entry.line, set()).add((entry.source, entry.target))
-    found: dict[tuple[Word, Word], Example] = {}
+        found[entry.source, entry.target] = dict.fromkeys(entry.lines)  # the best first
+        for line in entry.lines:
+            wanted.setdefault(line, set()).add((entry.source, entry.target))
     last = max(wanted, default=0)
     for line, pair, alignment in linked_pairs(pairs, alignments):
         if line > last:
             break
         if line in wanted:
-            words = _words(pair, lower)
-            for s, t in _with_null(alignment, len(words[0]), len(words[1])):
-                key = (None if s is None else words[0][s], None if t is None else words[1][t])
-                if key in wanted[line] and key not in found:
-                    found[key] = Example(
-                        line, _context(pair.source.tokens, s), _context(pair.target.tokens, t)
-                    )
-    return found
+            sides = keys_of(pair, lower)
+            for unit in sorted(units(*_words(pair), alignment), key=lambda unit: not unit.alone):
+                key = _key_of(unit, *sides)
+                if key in wanted[line] and found[key][line] is None:
+                    found[key][line] = _example(line, pair, unit)
+    return {key: [each for each in own.values() if each is not None] for key, own in found.items()}
 
 
-def _with_null(alignment: Alignment, sources: int, targets: int) -> Iterator[tuple[int | None, int | None]]:
-    """Give the links that stand alone first, then the others, then the unlinked words."""
-    linked_sources = [s for s, _ in alignment.links]
-    linked_targets = [t for _, t in alignment.links]
-    yield from sorted(
-        alignment.links,
-        key=lambda link: linked_sources.count(link[0]) > 1 or linked_targets.count(link[1]) > 1,
-    )
-    yield from ((s, None) for s in range(sources) if s not in linked_sources)
-    yield from ((None, t) for t in range(targets) if t not in linked_targets)
+def _key_of(unit: Unit, source: Sequence[str], target: Sequence[str]) -> tuple[Word, Word]:
+    words = source[unit.source_start : unit.source_end], target[unit.target_start : unit.target_end]
+    return " ".join(words[0]) or None, " ".join(words[1]) or None
 
 
-def _context(tokens: Sequence[str], position: int | None) -> str:
-    """Show a word in brackets among its neighbors; without a word, the beginning of the sentence."""
-    if position is None:
+def _example(line: int, pair: SentencePair, unit: Unit) -> Example:
+    source = _context(pair.source.tokens, unit.source_start, unit.source_end)
+    return Example(line, source, _context(pair.target.tokens, unit.target_start, unit.target_end))
+
+
+def _context(tokens: Sequence[str], first: int, last: int) -> str:
+    """Show words in brackets among their neighbors; without a word, the beginning of the sentence."""
+    if first == last:
         shown, rest = list(tokens[: 2 * CONTEXT + 1]), len(tokens) > 2 * CONTEXT + 1
         return " ".join(shown + ["…"] * rest)
-    start, end = max(0, position - CONTEXT), position + CONTEXT + 1
-    shown = [f"[{tokens[p]}]" if p == position else tokens[p] for p in range(start, min(end, len(tokens)))]
+    start, end = max(0, first - CONTEXT), last + CONTEXT
+    marked = f"[{' '.join(tokens[first:last])}]"
+    shown = [*tokens[start:first], marked, *tokens[last:end]]
     return " ".join(["…"] * (start > 0) + shown + ["…"] * (end < len(tokens)))
 
 
-COLUMNS = (
-    "source",
-    "target",
-    "count",
-    "source_count",
-    "target_count",
-    "p_target",
-    "p_source",
-    "line",
-    "source_context",
-    "target_context",
-)
+COLUMNS = ("source", "target", "count", "source_count", "target_count", "p_target", "p_source")
+OF_EXAMPLE = ("line", "source_context", "target_context")
+Examples: TypeAlias = Callable[[Entry], Sequence[Example]]
 
 
-def write_tsv(entries: Iterable[Entry], example_of: Callable[[Entry], Example], stream: TextIO) -> None:
-    """Write entries as tab-separated columns under a header."""
-    stream.write("\t".join(COLUMNS) + "\n")
+def write_tsv(entries: Iterable[Entry], examples_of: Examples, stream: TextIO, *, most: int = 1) -> None:
+    """Write entries as tab-separated columns under a header, three for each of at `most` so many examples."""
+    numbered = [f"{name}{number or ''}" for number in (0, *range(2, most + 1)) for name in OF_EXAMPLE]
+    stream.write("\t".join([*COLUMNS, *numbered]) + "\n")
     for entry in entries:
-        example = example_of(entry)
-        columns = (
+        columns = [
             entry.source or NULL,
             entry.target or NULL,
             str(entry.count),
@@ -302,17 +348,16 @@ def write_tsv(entries: Iterable[Entry], example_of: Callable[[Entry], Example], 
             str(entry.target_count),
             f"{entry.p_target:.7f}",
             f"{entry.p_source:.7f}",
-            str(example.line),
-            example.source,
-            example.target,
-        )
+        ]
+        for example in examples_of(entry):
+            columns += map(str, example)
+        columns += [""] * (len(COLUMNS) + len(numbered) - len(columns))
         stream.write("\t".join(columns) + "\n")
 
 
-def write_json(entries: Iterable[Entry], example_of: Callable[[Entry], Example], stream: TextIO) -> None:
-    """Write entries as JSON, one object a line; NULL is null."""
+def write_json(entries: Iterable[Entry], examples_of: Examples, stream: TextIO, *, most: int = 1) -> None:
+    """Write entries as JSON, one object a line, with at `most` so many examples; NULL is null."""
     for entry in entries:
-        example = example_of(entry)
         record = {
             "source": entry.source,
             "target": entry.target,
@@ -321,7 +366,7 @@ def write_json(entries: Iterable[Entry], example_of: Callable[[Entry], Example],
             "target_count": entry.target_count,
             "p_target": round(entry.p_target, 7),
             "p_source": round(entry.p_source, 7),
-            "example": example._asdict(),
+            "examples": [example._asdict() for example in examples_of(entry)[:most]],
         }
         stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -100,14 +100,29 @@ class GoldStore:
             current = self._said[k]
             if version != (current.version if current is not None else UNTOUCHED):
                 raise ConflictError(current)
-            timed = replace(judgment, at=self._now().isoformat(timespec="milliseconds"))
-            line = to_line(self.pairs[k], k + 1, timed)
-            lines = [*self._lines[:k], line, *self._lines[k + 1 :]]
-            with open_output(self.path, force=True) as stream:
-                stream.writelines(f"{each}\n" for each in lines)
-            self._stamp = self._stamp_now()
-            self._lines = lines
-            return self._put(k, replace(timed, version=version_of(line)))
+            return self._write({k: judgment})[k]
+
+    def begin(self, judgments: Mapping[int, Judgment]) -> int:
+        """Write what is said of those of some pairs that nobody has said anything of; return how many."""
+        with self._guard, self._alone():
+            self._refresh()
+            fresh = {k: said for k, said in judgments.items() if self._said[k] is None}
+            if fresh:
+                self._write(fresh)
+            return len(fresh)
+
+    def _write(self, judgments: Mapping[int, Judgment]) -> dict[int, Judgment]:
+        """Write the file with some judgments in it, and give them their time and version."""
+        at = self._now().isoformat(timespec="milliseconds")
+        lines = list(self._lines)
+        timed = {k: replace(said, at=at) for k, said in judgments.items()}
+        for k, said in timed.items():
+            lines[k] = to_line(self.pairs[k], k + 1, said)
+        with open_output(self.path, force=True) as stream:
+            stream.writelines(f"{each}\n" for each in lines)
+        self._stamp = self._stamp_now()
+        self._lines = lines
+        return {k: self._put(k, replace(said, version=version_of(lines[k]))) for k, said in timed.items()}
 
     def _put(self, k: int, said: Judgment) -> Judgment:
         self.revision += 1

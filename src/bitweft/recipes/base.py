@@ -281,6 +281,13 @@ class Recipe(ABC):
         """Return the probability of every link of a pair (Offer.POSTERIORS)."""
         raise NotImplementedError
 
+    def soft_links(self, pair: SentencePair) -> Matrix:
+        """Return how much of each word is in each link, before links are decided on (Offer.POSTERIORS).
+
+        What is carried along links weighs them by this: (source, target), from 0 to 1.
+        """
+        return self.posteriors(pair).links
+
     def tune(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> Tuning:
         """Fit what it can to pairs with gold links, and keep that (Offer.TUNE)."""
         raise NotImplementedError

@@ -26,17 +26,19 @@ def serve(
     port: int = PORT,
     limits: Limits | None = None,
     threads: int | None = None,
+    names: Sequence[str] = (),
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve a kept model until SIGINT or SIGTERM; `ready` is told the address once it answers.
 
-    `threads` is how many requests are aligned at the same time (default: as many as there are cores).
+    `threads` is how many requests are aligned at the same time (default: as many as there are cores), `names`
+    further names of this machine under which it answers.
     """
     if threads is not None and threads < 1:
         raise UsageError(f"threads must be 1 or greater, got {threads}")
     with needs("serve"):
         from bitweft.server.run import run
-    run(directory, host=host, port=port, limits=limits or Limits(), threads=threads, ready=ready)
+    run(directory, host=host, port=port, limits=limits or Limits(), threads=threads, names=names, ready=ready)
 
 
 def serve_editing(

@@ -24,6 +24,7 @@ from bitweft.server.problems import Problem
 from bitweft.server.schema import openapi
 from bitweft.server.service import Service
 
+NOT_OURS = "this server does not answer to this name; --allow-host adds names"
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 ADDRESSES = "any address"  # among the hosts: those that are given by their number
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})  # they change nothing
@@ -40,8 +41,8 @@ HEADERS = {
 }
 
 
-def application(service: Service, *, threads: int, hosts: frozenset[str] | None = LOOPBACK) -> ASGIApp:
-    """Make the application; `hosts` are the names it answers to, None for any.
+def application(service: Service, *, threads: int, hosts: frozenset[str] = LOOPBACK) -> ASGIApp:
+    """Make the application; `hosts` are the names it answers to.
 
     A page of another site whose name leads to this machine (DNS rebinding) comes with a name of its own.
     """
@@ -63,7 +64,7 @@ def fixed(documents: Mapping[str, Response]) -> list[Route]:
     return [Route(path, _fixed(answer), methods=["GET"]) for path, answer in documents.items()]
 
 
-def guarded(routes: Sequence[Route], hosts: frozenset[str] | None) -> ASGIApp:
+def guarded(routes: Sequence[Route], hosts: frozenset[str]) -> ASGIApp:
     """Make an application of routes: problems are told as such, and the guard stands before it."""
     handlers = {Problem: _refuse, HTTPException: _refuse, Exception: _fail}
     app = Starlette(routes=list(routes), exception_handlers=handlers)
@@ -111,12 +112,12 @@ async def json_body(request: Request, limits: Limits) -> bytes:
 class _Guard:
     """Let in only requests for this host and not from pages of others; send every answer with the headers."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None) -> None:
+    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
         self.app = app
         self.hosts = hosts
 
     def _is_own(self, name: str) -> bool:
-        if self.hosts is None or name in self.hosts:
+        if name in self.hosts:
             return True
         return ADDRESSES in self.hosts and is_address(name)
 
@@ -132,7 +133,7 @@ class _Guard:
         if sum(len(name) + len(value) for name, value in scope.get("headers", ())) > HEAD:
             app = problem_answer(Problem(431, f"the headers of a request may have {HEAD:,} bytes"))
         elif not self._is_own(_host(scope)):
-            app = problem_answer(Problem(421, "this server answers only to the names of this machine itself"))
+            app = problem_answer(Problem(421, NOT_OURS))
         elif scope["type"] == "http" and scope["method"] not in SAFE and _is_foreign(scope):
             app = problem_answer(Problem(403, "pages of other sites may not send requests to this server"))
         await app(scope, receive, send_guarded)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -17,15 +17,17 @@ from bitweft.edit import ConflictError
 from bitweft.errors import InputError, UsageError
 from bitweft.server.app import LOOPBACK, fixed, guarded, json_answer, json_body
 from bitweft.server.docs import docs_headers, docs_page
-from bitweft.server.edit_schema import SAVED, edit_openapi
+from bitweft.server.edit_schema import ACCEPTED, SAVED, edit_openapi
 from bitweft.server.editing import EXPORTS, Session, judgment_of
 from bitweft.server.limits import Limits
 from bitweft.server.page import edit_page, edit_policy, icon
 from bitweft.server.problems import Problem
 
+Asked = TypeVar("Asked")
 
-def edit_application(session: Session, limits: Limits, *, hosts: frozenset[str] | None = LOOPBACK) -> ASGIApp:
-    """Make the application; `hosts` are the names it answers to, None for any."""
+
+def edit_application(session: Session, limits: Limits, *, hosts: frozenset[str] = LOOPBACK) -> ASGIApp:
+    """Make the application; `hosts` are the names it answers to."""
     endpoints = _Endpoints(session, limits)
     described = edit_openapi(session.can_learn)
     documents = {
@@ -43,6 +45,7 @@ def edit_application(session: Session, limits: Limits, *, hosts: frozenset[str] 
         Route("/edit/changes", endpoints.changes, methods=["GET"]),
         Route("/edit/export/{link_format}", endpoints.export, methods=["GET"]),
         Route("/edit/save", endpoints.save, methods=["POST"]),
+        Route("/edit/accept", endpoints.accept, methods=["POST"]),
     ]
     if session.can_learn:
         routes.append(Route("/edit/learn", endpoints.learn, methods=["POST"]))
@@ -78,17 +81,8 @@ class _Endpoints:
 
     async def save(self, request: Request) -> Response:
         """Save what is said of one pair, unless it was changed elsewhere."""
-        body = await json_body(request, self.limits)
-        try:
-            asked = SAVED.validate_json(body)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            where = "/".join(map(str, first["loc"]))
-            raise Problem(
-                422, f"the request is not as the API describes it: {where}: {first['msg']}"
-            ) from None
-        if asked.pair >= len(self.session.pairs):
-            raise Problem(422, f"pair {asked.pair} (zero-based) is beyond {len(self.session.pairs):,} pairs")
+        asked = await self._asked(request, SAVED)
+        self._check_pair(asked.pair)
         unlinked = (asked.unlinked.source, asked.unlinked.target)
         judgment = judgment_of(
             asked.sure,
@@ -99,6 +93,28 @@ class _Endpoints:
             by=self.session.names.by,
         )
         return await self._answer(lambda: self.session.save(asked.pair, judgment, asked.version))
+
+    async def accept(self, request: Request) -> Response:
+        """Take the suggestions for many pairs at once."""
+        asked = await self._asked(request, ACCEPTED)
+        self._check_pair(max(asked.pairs, default=0))
+        return await self._answer(lambda: self.session.accept(asked.pairs, asked.threshold))
+
+    async def _asked(self, request: Request, described: TypeAdapter[Asked]) -> Asked:
+        """Read what a request asks for."""
+        body = await json_body(request, self.limits)
+        try:
+            return described.validate_json(body)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            where = "/".join(map(str, first["loc"]))
+            raise Problem(
+                422, f"the request is not as the API describes it: {where}: {first['msg']}"
+            ) from None
+
+    def _check_pair(self, k: int) -> None:
+        if k >= len(self.session.pairs):
+            raise Problem(422, f"pair {k} (zero-based) is beyond {len(self.session.pairs):,} pairs")
 
     async def learn(self, request: Request) -> Response:
         """Learn from what is done."""

@@ -36,7 +36,15 @@ class Saved(Asked):
     done: bool = Field(False, description="whether the pair is finished")
 
 
+class Accepted(Asked):
+    """Which pairs to take suggestions for."""
+
+    pairs: list[Position] = Field(description="the pairs, counted from 0; those that were begun stay")
+    threshold: float = Field(ge=0, le=1, description="the least probability of a link that is taken")
+
+
 SAVED: TypeAdapter[Saved] = TypeAdapter(Saved)
+ACCEPTED: TypeAdapter[Accepted] = TypeAdapter(Accepted)
 
 _PROBLEMS = {
     "403": "the request comes from a page of another site",
@@ -49,7 +57,8 @@ _PROBLEMS = {
 def edit_openapi(can_learn: bool) -> dict[str, Any]:
     """Describe the API of editing."""
     _, schemas = models_json_schema(
-        [(Saved, "validation"), (ProblemAnswer, "serialization")], ref_template="#/components/schemas/{model}"
+        [(Saved, "validation"), (Accepted, "validation"), (ProblemAnswer, "serialization")],
+        ref_template="#/components/schemas/{model}",
     )
     save = {
         "operationId": "save",
@@ -57,6 +66,13 @@ def edit_openapi(can_learn: bool) -> dict[str, Any]:
         "requestBody": {"required": True, "content": content("Saved")},
         "responses": {"200": {"description": "the judgment as it was saved, with its new version"}}
         | {status: problem_response(what) for status, what in _PROBLEMS.items()},
+    }
+    accept = {
+        "operationId": "accept",
+        "summary": "Take suggestions as sure links, for pairs that nobody has begun",
+        "requestBody": {"required": True, "content": content("Accepted")},
+        "responses": {"200": {"description": "how many pairs were begun by it"}}
+        | {status: problem_response(what) for status, what in _PROBLEMS.items() if status != "409"},
     }
     gets = {
         "/edit/state": ("state", "Give all pairs, suggestions and judgments"),
@@ -78,6 +94,7 @@ def edit_openapi(can_learn: bool) -> dict[str, Any]:
         for path, (name, what) in gets.items()
     }
     paths["/edit/save"] = {"post": save}
+    paths["/edit/accept"] = {"post": accept}
     if can_learn:
         learn = {"operationId": "learn", "summary": "Learn from the pairs that are done, and suggest anew"}
         paths["/edit/learn"] = {"post": {**learn, "responses": {"200": {"description": "what it came to"}}}}

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import combinations
+from itertools import combinations, repeat
 from typing import Any
 
 from bitweft.aligner import Aligner
@@ -87,6 +87,16 @@ class Session:
         """
         saved = self.store.save(k, judgment, version)
         return {"record": _record(saved), "revision": self.store.revision}
+
+    def accept(self, chosen: Sequence[int], threshold: float) -> dict[str, Any]:
+        """Take the suggestions from a probability up as sure, of pairs that nobody has begun."""
+        found = {}
+        for k in chosen:
+            alignment = self.suggested[k].alignment
+            chances = alignment.probabilities or repeat(1.0)
+            links = [link for link, p in zip(alignment.links, chances, strict=False) if p >= threshold]
+            found[k] = Judgment(GoldAlignment.of(links), by=self.names.by)
+        return {"accepted": self.store.begin(found), "revision": self.store.revision}
 
     def changes(self, since: int) -> dict[str, Any]:
         """Tell what was changed since a revision, by whatever page or process."""

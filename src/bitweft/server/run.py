@@ -152,13 +152,14 @@ def run(
     port: int,
     limits: Limits,
     threads: int | None,
+    names: Sequence[str],
     ready: Callable[[str], None],
 ) -> None:
     """Load a model and serve it until a signal says to stop."""
     with listen(host, port) as listener:
         service = Service(Aligner.load(directory, threads=1), Path(directory), limits)
         service.warm()
-        app = application(service, threads=threads or os.cpu_count() or 1, hosts=hosts_of(host))
+        app = application(service, threads=threads or os.cpu_count() or 1, hosts=hosts_of(host, names))
         _serve(app, listener, host, limits, ready)
 
 
@@ -193,9 +194,7 @@ def run_editing(
             suggested = most_say(files, len(pairs))
         titles = Names(title, f"gold {Path(gold).name}", by)
         session = Session(store, titles, suggested, files, load, tuned)
-        _serve(
-            edit_application(session, limits, hosts=editing_hosts(host, names)), listener, host, limits, ready
-        )
+        _serve(edit_application(session, limits, hosts=hosts_of(host, names)), listener, host, limits, ready)
 
 
 def _judged(path: str | os.PathLike[str], pairs: Sequence[SentencePair]) -> list[Judgment | None]:
@@ -205,13 +204,8 @@ def _judged(path: str | os.PathLike[str], pairs: Sequence[SentencePair]) -> list
     return [store[k] for k in range(len(pairs))]
 
 
-def hosts_of(host: str) -> frozenset[str] | None:
-    """Give the names to answer to when listening on an address; None, any, where others are let in."""
-    return LOOPBACK | {host.lower()} if is_loopback(host) else None
-
-
-def editing_hosts(host: str, names: Sequence[str]) -> frozenset[str]:
-    """Give the names to answer to while files can be changed: never just any.
+def hosts_of(host: str, names: Sequence[str] = ()) -> frozenset[str]:
+    """Give the names to answer to when listening on an address: never just any (DNS rebinding).
 
     Where other machines are let in, they come by this machine's number, its own name, or one that was given.
     """

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Protocol, TextIO, TypeVar
 
 import bitweft
-from bitweft.corpus.lexicon import Lexicon, Pruning, Word, linked_pairs, write_table
+from bitweft.corpus.lexicon import Lexicon, Pruning, Word, linked_pairs, linked_words, write_table
 from bitweft.corpus.phrases.extraction import Orientation, PhraseSpan, extract_phrases, orientations
 from bitweft.corpus.phrases.sorting import SortedCounts
 from bitweft.errors import InputError
@@ -123,7 +123,7 @@ def write_phrase_tables(
         lexicon = Lexicon()
         sentences = _sentences(pairs, alignments, options, names)
         for line, source, target, alignment in watch(sentences, "counting words"):
-            lexicon.add(line, source, target, alignment)
+            lexicon.add(line, source, target, linked_words(source, target, alignment))
             summary.sentence_pairs += 1
         summary.word_pairs = len(lexicon)
         with (partial / _F2E).open("w", encoding="utf-8", newline="\n") as stream:

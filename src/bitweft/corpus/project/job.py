@@ -106,12 +106,12 @@ def matrix_of(alignment: Alignment, pair: SentencePair) -> Weights:
 
 
 def weights_by(aligner: Aligner, pair: SentencePair) -> Weights:
-    """Ask a model for the probability of every link; a recipe that has none is asked for links."""
+    """Ask a model how much of each word is in every link; a recipe that cannot tell is asked for links."""
     if not all(map(len, pair)) or max(map(len, pair)) > LONGEST:
         return np.zeros((len(pair.source), len(pair.target)))
     if Offer.POSTERIORS not in aligner.recipe.offers:
         return matrix_of(aligner.infer([pair])[0].alignment, pair)
-    return np.asarray(aligner.recipe.posteriors(pair).links, np.float64)
+    return np.asarray(aligner.recipe.soft_links(pair), np.float64)
 
 
 def write_projection(

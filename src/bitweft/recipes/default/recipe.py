@@ -75,6 +75,8 @@ from bitweft.recipes.default.learn import (
 )
 from bitweft.recipes.default.loops import choose
 from bitweft.recipes.default.posterior import (
+    Matrix,
+    agreement,
     best_words,
     calibrated,
     links_by_direction,
@@ -361,6 +363,10 @@ class DefaultRecipe(Recipe):
         for link, chance in zip(found.links, found.probabilities or (), strict=True):
             links[link] = chance
         return posteriors._replace(links=links)
+
+    def soft_links(self, pair: SentencePair) -> Matrix:
+        """Return what both directions say of every link, without the refiner, which knows styles of gold."""
+        return agreement(*self.direction_posteriors(pair))
 
     def look(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> RefinedCells:
         """Return the cells that the refiner looks at, held against gold links."""

@@ -32,6 +32,7 @@ bitweft.EditPage = class extends bitweft.Page {
     on("undo", "click", () => this.back(this.records.undo()));
     on("redo", "click", () => this.back(this.records.redo()));
     on("accept", "click", () => this.accept());
+    on("accept-all", "click", () => this.acceptAll());
     on("unsure", "click", () => this.nextUnsure());
     on("nolink", "click", () => this.free());
     on("done", "click", () => this.finish());
@@ -83,6 +84,20 @@ bitweft.EditPage = class extends bitweft.Page {
   accept() {
     const { comment, done } = this.record();
     this.say({ ...this.suggested(this.state.k), comment, done });
+  }
+
+  // The suggestions from the threshold up, for all pairs of the list of which nothing has been said.
+  async acceptAll() {
+    const pairs = this.list.items.filter((k) => !this.records.get(k));
+    const threshold = this.state.threshold;
+    const from = `the suggestions from ${threshold.toFixed(2)} up`;
+    if (!pairs.length) this.at("readout").textContent = "All pairs of the list have been begun.";
+    else if (confirm(`Accept ${from} in ${pairs.length.toLocaleString("en")} pairs that nobody has begun?`)) {
+      const fault = await this.records.acceptAll(pairs, threshold);
+      this.at("readout").textContent = fault ? `Nothing was accepted: ${fault}` : `Accepted ${from}.`;
+      this.list.renew();
+      this.paint();
+    }
   }
 
   // The word that is held or has the focus has no link, on purpose – or again may have.

@@ -3,6 +3,7 @@
 globalThis.bitweft = globalThis.bitweft || {};
 
 bitweft.FAR = 6; // pixels a pointer moves before it drags
+bitweft.PRESS = 350; // milliseconds a finger rests before it drags: sooner, it scrolls
 
 // A link's next kind: no link, sure, possible, no link; or straight to possible and back.
 bitweft.nextKind = (kind, possible) =>
@@ -25,6 +26,9 @@ bitweft.Hand = class {
     addEventListener("pointermove", (event) => this.#move(event));
     addEventListener("pointerup", (event) => this.#up(event));
     addEventListener("pointercancel", () => this.#end());
+    const held = (event) => this.#drag?.touch && this.#drag.armed && event.preventDefault(); // no scrolling, no menu
+    root.addEventListener("touchmove", held, { passive: false });
+    root.addEventListener("contextmenu", held);
   }
 
   // A pair was drawn: lay the board over the cells of a matrix, and the cursor on it.
@@ -96,19 +100,31 @@ bitweft.Hand = class {
   }
 
   #down(event) {
-    if (event.button !== 0 || event.pointerType === "touch") return; // a finger scrolls, and taps
+    if (event.button !== 0) return;
+    this.#end();
     this.#skip = false;
     const word = event.target.closest?.(".word");
     const seat = this.#seat(event);
     if (!word && !seat) return;
     this.#drag = { x: event.clientX, y: event.clientY, seat, word: word?.dataset, far: false, possible: event.shiftKey };
+    const touch = event.pointerType === "touch";
+    Object.assign(this.#drag, { touch, armed: !touch, timer: touch ? setTimeout(() => this.#arm(), bitweft.PRESS) : 0 });
     if (word) event.target.releasePointerCapture?.(event.pointerId);
+  }
+
+  // The finger has rested: what it does now is a drag.
+  #arm() {
+    this.#drag.armed = true;
+    this.stage.root.classList.add("dragging");
+    if (this.#drag.seat) Object.assign(this, { cursor: this.#drag.seat });
+    this.#place();
   }
 
   #move(event) {
     const drag = this.#drag;
     if (!drag) return;
     if (!drag.far && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < bitweft.FAR) return;
+    if (!drag.armed) return this.#end();
     if (drag.seat) {
       const seat = this.#seat(event) ?? drag.end ?? drag.seat;
       drag.far = seat.s !== drag.seat.s || seat.t !== drag.seat.t || drag.far;
@@ -146,6 +162,8 @@ bitweft.Hand = class {
   }
 
   #end() {
+    clearTimeout(this.#drag?.timer);
+    this.stage.root.classList.remove("dragging");
     this.#drag = null;
     this.#corner = null;
     this.stage.root.querySelector(".rubber")?.remove();

@@ -158,6 +158,18 @@ bitweft.Records = class {
     if (records[k]) this.conflicts.set(k, records[k]);
   }
 
+  // Let the server take the suggestions of many pairs at once; what went wrong, if anything.
+  async acceptAll(pairs, threshold) {
+    try {
+      const answer = await fetch("edit/accept", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ pairs, threshold }) });
+      if (!answer.ok) return (await answer.json()).detail;
+      await this.refresh();
+      return "";
+    } catch {
+      return "the server does not answer";
+    }
+  }
+
   // End a conflict: with their record, or with one's own on top of it.
   settle(k, mine) {
     const theirs = this.conflicts.get(k);

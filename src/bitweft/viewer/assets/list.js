@@ -27,6 +27,10 @@ bitweft.VirtualList = class {
     this.mark(chosen);
   }
 
+  get items() {
+    return this.#items;
+  }
+
   // Fill the rows anew: the numbers in them have changed.
   renew() {
     this.#clear();
