@@ -37,6 +37,7 @@ from bitweft.recipes.registry import DEFAULT, recipe_named
 from bitweft.settings import to_mapping, with_settings
 from bitweft.storage.checkpoint import Checkpoint
 from bitweft.storage.model_directory import About, Training, read_about, write_model
+from bitweft.storage.places import fetched, is_remote
 from bitweft.text.bitext import Bitext, SentencePair, tokenize
 from bitweft.text.inputs import PairLike, Pairs, pair_of, refuse_sentences
 from bitweft.text.tags import TaggedText
@@ -304,12 +305,15 @@ class Aligner:
         device: str = "cpu",
         kernels: str = "auto",
     ) -> Aligner:
-        """Read a model that `save` wrote.
+        """Read a model that `save` wrote, from a directory or a URL that fsspec opens.
 
         Raises:
             ModelError: the directory is no model, is damaged, or was made by another version.
             UsageError: the device cannot be used on this machine.
         """
+        if is_remote(directory):
+            with fetched(os.fspath(directory)) as copy:
+                return cls.load(copy, threads=threads, device=device, kernels=kernels)
         path = Path(directory)
         about = read_about(path)
         try:

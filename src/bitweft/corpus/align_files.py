@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TextIO
 
 from bitweft.aligner import Aligner
+from bitweft.corpus.link_table import LinkTable
 from bitweft.errors import InputError
 from bitweft.links.alignment import Alignment, Entry
 from bitweft.links.convert import Onto
@@ -71,7 +73,7 @@ class LinkOptions:
 def write_links(
     aligner: Aligner | None,
     pairs: Iterable[SentencePair],
-    stream: TextIO,
+    stream: TextIO | LinkTable,
     wanted: LinkOptions,
     *,
     scores: TextIO | None = None,
@@ -85,7 +87,7 @@ def write_links(
     written of another tokenization. `name` is the text's, for messages. Without an aligner, because there was
     nothing to learn from, no pair gets links.
     """
-    link_format = link_format_named(wanted.link_format)
+    put = stream.put if isinstance(stream, LinkTable) else _line_writer(stream, wanted.link_format)
     summary = Summary()
     inferences = _inferences(aligner, pairs, wanted, known)
     for entry, pair, inference in _entries(inferences, onto, name or "text"):
@@ -94,18 +96,30 @@ def write_links(
             sizes = f"{len(pair.source):,} and {len(pair.target):,} words"
             message = f"{sizes}, more than --max-length {wanted.decoding.longest:,} allows"
             raise InputError(message, file=name, line=summary.pairs)
-        text = link_format.write(entry, summary.pairs)
-        if text or link_format.line_a_pair:
-            stream.write(text + "\n")
+        put(entry)
         if scores is not None:
             scores.write(score_line(entry) + "\n")
         if isinstance(pairs, Bitext) and pairs.idle():  # who sends line by line sees each answer
-            for each in filter(None, (stream, scores)):
-                each.flush()
+            for each in (stream, scores):
+                if each is not None and not isinstance(each, LinkTable):
+                    each.flush()
         yield summary
     if isinstance(pairs, Bitext):
         summary.damaged = pairs.oddities.damaged
     yield summary
+
+
+def _line_writer(stream: TextIO, name: str) -> Callable[[Entry], None]:
+    """Return what writes an entry as text."""
+    link_format = link_format_named(name)
+    numbers = count(1)
+
+    def put(entry: Entry) -> None:
+        text = link_format.write(entry, next(numbers))
+        if text or link_format.line_a_pair:
+            stream.write(text + "\n")
+
+    return put
 
 
 def _entries(

@@ -30,7 +30,8 @@ from pathlib import Path
 from types import FrameType
 from typing import BinaryIO, TextIO, TypeAlias, cast
 
-from bitweft.errors import InputError, UsageError
+from bitweft.errors import InputError, OccupiedError, UsageError
+from bitweft.storage.places import is_remote, sent
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
@@ -66,6 +67,10 @@ def open_output(path: AnyPath | None, *, force: bool = False) -> Iterator[TextIO
 @contextmanager
 def open_binary(path: AnyPath, *, force: bool = False) -> Iterator[BinaryIO]:
     """Open `path` for writing bytes, as `open_output` does for text."""
+    if is_remote(path):
+        with sent(os.fspath(path), force=force) as file:
+            yield cast(BinaryIO, file)
+        return
     straight = _straight(path)
     if straight is not None:
         with straight:
@@ -350,7 +355,7 @@ def _lock(place: Path, name: str) -> int:
             if os.path.samestat(os.fstat(lock), os.stat(place / _LOCK)):
                 return lock
         os.close(lock)
-    raise InputError(f"is being written by another process (if not, remove {place})", file=name)
+    raise OccupiedError(f"is being written by another process (if not, remove {place})", file=name)
 
 
 def _check_own(place: Path, name: str) -> None:
