@@ -134,12 +134,15 @@ def infer(
     floor: float = 0.0,
     known: Cells | None = None,
 ) -> tuple[Cells, npt.NDArray[np.float64], Tally, list[Floats]]:
-    """Find the posteriors of some pairs, or all; return the cells, scores, tally and NULL posteriors."""
-    pairs = np.arange(len(source.offsets) - 1) if pairs is None else np.asarray(pairs)
+    """Find the posteriors of some pairs, or all; return cells, scores, tally, NULL posteriors by token."""
+    pairs = np.arange(len(source.offsets) - 1) if pairs is None else np.asarray(pairs, np.int64)
     scores = np.full(len(pairs), np.nan)
     tally = new_tally(1, prior.jumps.shape[1])
-    unlinked = [np.zeros(len(side.nulls) + len(side.unseen), np.float32) for side in (source, target)]
+    s_nulls, t_nulls = (
+        np.full((side.offsets[pairs + 1] - side.offsets[pairs]).sum(), np.nan, np.float32)
+        for side in (source, target)
+    )
     known = no_cells() if known is None else known
-    sums = Sums(tally, 0, scores, (unlinked[0], unlinked[1]))
+    sums = Sums(tally, 0, scores, (s_nulls, t_nulls))
     cells = loops.posteriors(Inputs(source, target, counts, prior), pairs, known, floor, sums)
-    return cells, scores, tally, unlinked
+    return cells, scores, tally, [s_nulls, t_nulls]

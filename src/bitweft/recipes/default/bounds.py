@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from bitweft.recipes.default.compiled.types import CLIP, Adam, Counts, Longs, Tally
-from bitweft.recipes.default.learn import CHUNK, Learning
+from bitweft.recipes.default.counts import CHUNK
+from bitweft.recipes.default.learn import Learning
 from bitweft.storage.model_directory import Arrays
 
 LARGEST = 1e4  # of a number in a table: learning stays far below, and products of these stay finite
@@ -40,7 +41,7 @@ def check_state(arrays: Arrays, learning: Learning) -> None:
     """
     config = learning.config
     assert config.lse_epochs is not None and config.chain_epochs is not None and config.batch is not None
-    steps = (config.lse_epochs + config.chain_epochs) * math.ceil(len(learning.pairs) / config.batch)
+    steps = (config.lse_epochs + config.chain_epochs) * math.ceil(len(learning.sample) / config.batch)
     progress = arrays.take("progress", np.int64, (2,), low=0, high=max(steps, config.count_passes))
     if progress[0] > steps or progress[1] > config.count_passes:
         raise arrays.fault("progress", f"is beyond {steps} steps and {config.count_passes} passes")

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bitweft.progress import Progress
 from bitweft.recipes.default.blas import one_blas_thread
@@ -21,31 +22,50 @@ from bitweft.recipes.default.compiled.types import (
     Adam,
     Cells,
     Counts,
-    Doubles,
     Floats,
-    Inputs,
     Ints,
     Longs,
     Prior,
     Side,
-    Sums,
     Tally,
-    Words,
-    new_count_table,
     new_tally,
     no_cells,
 )
 from bitweft.recipes.default.compiled.vectors import compose
 from bitweft.recipes.default.config import DefaultConfig
-from bitweft.recipes.default.knowledge import Knowledge, merged_counts, sorted_counts, with_links
+from bitweft.recipes.default.counts import (
+    Counting,
+    Shard,
+    State,
+    WordFacts,
+    chunks_of,
+    learnable,
+    merge,
+    updated,
+    with_classes,
+)
+from bitweft.recipes.default.knowledge import Knowledge
 from bitweft.recipes.default.loops import Compiled, Loops, Optimizer
 from bitweft.recipes.default.spelling import Spelling
-from bitweft.storage.spill import Spill, counted
+from bitweft.storage.spill import Spill
 
-CHUNK = 2048  # pairs that one thread counts in a turn
-FLOOR = 0.01  # of a probability that is counted
 SUMMED = 1000  # commonest words that are summed over one by one
 CLASSES = 50  # words so common that their jumps are learned apart
+
+
+def sampled(pairs: Longs, most: int, seed: int) -> Longs:
+    """Choose pairs by a hash of their numbers, `most` of them if there are as many, in their order."""
+    if len(pairs) <= most:
+        return pairs
+    return np.sort(pairs[np.argpartition(pair_hashes(pairs, seed), most)[:most]])
+
+
+def pair_hashes(pairs: Longs, seed: int) -> npt.NDArray[np.uint64]:
+    """Hash the numbers of pairs, no two alike (splitmix64): those with the least are the sample."""
+    mixed = pairs.astype(np.uint64) + np.uint64((seed * 0x9E3779B97F4A7C15) % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 class Text(NamedTuple):
@@ -69,9 +89,9 @@ class Learning:
         knowledge: Knowledge | None = None,
         loops: Loops | None = None,
     ) -> None:
-        lengths = np.array([np.diff(text.offsets) for text in texts])
-        self.pairs = np.flatnonzero((lengths.min(0) > 0) & (lengths.max(0) <= config.longest))
-        self.config = config.for_text(len(self.pairs))
+        self.pairs = learnable([text.offsets for text in texts], config.longest)
+        self.sample = sampled(self.pairs, config.descent_pairs, seed)
+        self.config = config.for_text(len(self.sample))
         self.seed = seed
         self.threads = threads
         self.loops = loops or Compiled()
@@ -105,25 +125,30 @@ class Learning:
         """Learn on from where it stands, telling how far it is; done when the iterator ends."""
         with ThreadPoolExecutor(self.threads) as pool, one_blas_thread():
             yield from self._descend(pool)
-            self._compose()
             yield from self._count(pool)
+
+    def descend(self) -> Iterator[Progress]:
+        """Learn the vectors alone; `state` is then what the first pass of counting goes by."""
+        with ThreadPoolExecutor(self.threads) as pool, one_blas_thread():
+            yield from self._descend(pool)
+            self._compose()
 
     def _descend(self, pool: ThreadPoolExecutor) -> Iterator[Progress]:
         """Minimize the soft margin by Adam: epochs of lse, then of chain, the rate falling to nothing."""
         config = self.config
         assert config.lse_epochs is not None and config.chain_epochs is not None
         assert config.batch is not None and config.rate is not None
-        batches = math.ceil(len(self.pairs) / config.batch)
+        batches = math.ceil(len(self.sample) / config.batch)
         total = (config.lse_epochs + config.chain_epochs) * batches
         settings: dict[str, Any] = {"group": config.group, "negatives": config.negatives}
         self.optimizer = self.loops.optimizer(
             self.sides, self.adams, pool=pool, threads=self.threads, **settings
         )
-        order = self.pairs
+        order = self.sample
         while self.steps < total:
             epoch, batch = divmod(self.steps, batches)
-            if batch == 0 or order is self.pairs:
-                order = np.random.default_rng([self.seed, epoch]).permutation(self.pairs)
+            if batch == 0 or order is self.sample:
+                order = np.random.default_rng([self.seed, epoch]).permutation(self.sample)
             self.prior = self.prior._replace(chained=epoch >= config.lse_epochs)
             own = order[batch * config.batch : (batch + 1) * config.batch]
             rate = config.rate * (1 - self.steps / total)
@@ -138,55 +163,52 @@ class Learning:
 
     def _settle(self, phase: str, **facts: float) -> None:
         """Set the prior by what was tallied, and begin a new tally."""
-        self.prior = _updated(self.prior, self.tally)
+        self.prior = updated(self.prior, self.tally)
         self.tally = new_tally(1)
         self.record.append({"phase": phase, **facts})
 
     def _count(self, pool: ThreadPoolExecutor) -> Iterator[Progress]:
         """Count expected links over the text, each pass from the counts of the last less the pair's own."""
-        classes = 1 + max(int(own.max(initial=0)) for own in self.classes)
-        self.prior = with_classes(self.prior, classes)._replace(mixture=self.config.mixture)
-        chunks = [self.pairs[start : start + CHUNK] for start in range(0, len(self.pairs), CHUNK)]
         while self.passes < self.config.count_passes:
-            yield from self._count_once(pool, chunks)
+            yield from self._count_once(pool)
 
-    def _count_once(self, pool: ThreadPoolExecutor, chunks: Sequence[Longs]) -> Iterator[Progress]:
-        source, target = self._words()
-        inputs = Inputs(source, target, self.counts, self.prior)
-        tally = new_tally(len(chunks), self.prior.jumps.shape[1])
-        unlinked = [np.zeros(len(nulls)) for nulls in self.nulls]
+    def _count_once(self, pool: ThreadPoolExecutor) -> Iterator[Progress]:
+        state = self.state()
+        source, target = ((side.tokens, side.offsets) for side in self.sides)
+        counting = Counting(
+            state, Shard(source, target, self.pairs), links=self.knowledge.links, loops=self.loops
+        )
+        chunks = chunks_of(self.pairs)
 
-        def work(chunk: int) -> tuple[Cells, tuple[Floats, Floats]]:
-            own = chunks[chunk]
-            known = Cells(*self.cells[chunk]) if len(self.cells) else no_cells()
-            nulls = np.zeros_like(self.nulls[0]), np.zeros_like(self.nulls[1])
-            sums = Sums(tally, chunk, np.empty(len(own)), nulls)
-            found = self.loops.posteriors(inputs, own, known, FLOOR, sums)
-            return with_links(found, own, self.knowledge.links), nulls
+        def work(chunk: int) -> Cells:
+            return counting.add(chunks[chunk], Cells(*self.cells[chunk]) if len(self.cells) else no_cells())
 
         fresh = Spill()
         last = self.passes + 1 == self.config.count_passes  # nobody will ask for these cells
-        table = new_count_table()
-        for own, (found, nulls) in zip(chunks, pool.map(work, range(len(chunks))), strict=True):
-            table = self.loops.add_counts(source, target, own, found, table)
-            for total, added in zip(unlinked, nulls, strict=True):
-                total += added
+        for found in pool.map(work, range(len(chunks))):
             fresh.append(no_cells() if last else found)
             done = self.passes * len(chunks) + len(fresh)
             yield Progress(done, self.config.count_passes * len(chunks), "count")
         self.cells = fresh
-        counts = sorted_counts(self.words, table.keys, table.sums, self.config.strength)
-        linked, met = tally.cognates.sum(0)
-        counts = merged_counts(counts, self.knowledge.counts)
-        self.counts = counts._replace(cognate_probability=min(linked / max(met, 1), 0.9))
-        self.nulls = [
-            _null_probabilities(own, counted(text.tokens, len(own)), self.config.null)
-            for own, text in zip(unlinked, self.texts, strict=True)
-        ]
+        self._take(merge(state, [counting.part()], self.knowledge.counts))
         self.passes += 1
-        self.tally = new_tally(1, tally.jumps.shape[3])
-        _add(self.tally, tally)
-        self._settle("count", entries=len(self.counts.values))
+        self.record.append({"phase": "count", "entries": len(self.counts.values)})
+
+    def state(self) -> State:
+        """Return what the next pass of counting goes by, once the descent is done."""
+        if not self.vectors:
+            self._compose()
+        source, target = (
+            WordFacts(*own) for own in zip(self.classes, self.nulls, self.scales, self.vectors, strict=True)
+        )
+        classes = 1 + max(int(own.max(initial=0)) for own in self.classes)
+        prior = with_classes(self.prior, classes)._replace(chained=True, mixture=self.config.mixture)
+        return State(source, target, self.counts, prior, self.config.strength)
+
+    def _take(self, state: State) -> None:
+        """Go on from a state."""
+        self.prior, self.counts = state.prior, state.counts
+        self.nulls = [state.source.nulls, state.target.nulls]
 
     def _compose(self) -> None:
         """Settle the vectors of words, and what makes their ratios sum to one."""
@@ -194,15 +216,6 @@ class Learning:
             word_vectors(text.spelling, side.table) for text, side in zip(self.texts, self.sides, strict=True)
         ]
         self.scales = word_scales(self.vectors, [text.spelling.counts for text in self.texts])
-
-    def _words(self) -> list[Words]:
-        none = np.empty((0, self.config.dimensions), np.float32)
-        return [
-            Words(side.tokens, side.offsets, classes, nulls, scales, vectors, none)
-            for side, classes, nulls, scales, vectors in zip(
-                self.sides, self.classes, self.nulls, self.scales, self.vectors, strict=True
-            )
-        ]
 
     def arrays(self) -> dict[str, Any]:
         """Return everything that `restore` needs, as arrays."""
@@ -249,7 +262,7 @@ class Learning:
 
     def _descended(self) -> bool:
         assert self.config.lse_epochs is not None and self.config.batch is not None
-        return self.steps > self.config.lse_epochs * math.ceil(len(self.pairs) / self.config.batch)
+        return self.steps > self.config.lse_epochs * math.ceil(len(self.sample) / self.config.batch)
 
 
 _SIDES = ("source", "target")
@@ -271,13 +284,6 @@ def first_prior(null: float) -> Prior:
     return Prior(null, 0.0, False, *both)
 
 
-def with_classes(prior: Prior, classes: int) -> Prior:
-    """Give each class of words the jumps that all have had so far, unless classes have their own."""
-    if prior.jumps.shape[1] == classes:
-        return prior
-    return prior._replace(jumps=np.repeat(prior.jumps, classes, axis=1))
-
-
 def word_classes(spelling: Spelling) -> Ints:
     """Class words by how they jump: the commonest each by itself, the others by order of frequency."""
     counts = spelling.counts
@@ -288,34 +294,9 @@ def word_classes(spelling: Spelling) -> Ints:
     return classes
 
 
-def _null_probabilities(unlinked: Doubles, counts: Longs, null: float) -> Floats:
-    """Return each word's prior of no link: that of all, times how much oftener than others it had none."""
-    mean = max(unlinked.sum() / max(counts.sum(), 1), 1e-3)
-    probabilities: Floats = (null * (unlinked + 20 * mean) / (counts + 20) / mean).astype(np.float32)
-    return probabilities
-
-
 def _add(total: Tally, tally: Tally) -> None:
     for own, added in zip(total, tally, strict=True):
         own[0] += added.sum(0)
-
-
-def _updated(prior: Prior, tally: Tally) -> Prior:
-    """Set each weight to how often it was taken, of all the times that it could have been."""
-    if not prior.chained:
-        return prior._replace(diagonals=_weights(tally.diagonals[0, :, 0], tally.diagonals[0, :, 1]))
-    taken, chances = tally.jumps[0, :, 0], tally.jumps[0, :, 1]  # (direction, classes, jumps)
-    jumps = _weights(taken.sum(1, keepdims=True), chances.sum(1, keepdims=True))
-    if taken.shape[1] > 1:  # a class begins with 50 jumps such as all words make
-        common = 50 * taken.sum(1, keepdims=True) / np.maximum(taken.sum((1, 2), keepdims=True), 1)
-        jumps = _weights(taken + common, chances + common / jumps, 1e-3)
-    return prior._replace(jumps=jumps, starts=_weights(tally.starts[0, :, 0], tally.starts[0, :, 1]))
-
-
-def _weights(taken: Doubles, chances: Doubles, more: float = 1.0) -> Floats:
-    fresh = (taken + more) / (chances + more)
-    floored: Floats = np.maximum(fresh / fresh.max(-1, keepdims=True), 1e-3).astype(np.float32)
-    return floored
 
 
 def _adam(table: Floats) -> Adam:

@@ -65,7 +65,14 @@ class Loops(Protocol):
     def matrices(self, inputs: Inputs, pair: int, tally: Tally) -> tuple[Floats, Floats]: ...
 
     def add_counts(
-        self, source: Words, target: Words, pairs: Longs, cells: Cells, table: CountTable
+        self,
+        source: Words,
+        target: Words,
+        pairs: Longs,
+        cells: Cells,
+        table: CountTable,
+        part: int,
+        parts: int,
     ) -> CountTable: ...
 
 

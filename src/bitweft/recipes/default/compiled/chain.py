@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bitweft.recipes.default.compiled.compile import compiled
-from bitweft.recipes.default.compiled.types import CLIP, Direction, Doubles, Explained, Floats, Ints, Prior
+from bitweft.recipes.default.compiled.types import CLIP, Direction, Explained, Floats, Ints, Longs, Prior
+from bitweft.recipes.default.compiled.whole import whole
 
 NEAR = CLIP - 1
 WIDTH = 2 * NEAR + 1  # of the jumps that weigh apart; a constant, so that loops over them are unrolled
@@ -23,7 +24,7 @@ class Jumps(NamedTuple):
 
 
 @compiled()
-def chain(own: Direction, prior: Prior, out: Explained, jump_tally: Doubles, start_tally: Doubles) -> None:
+def chain(own: Direction, prior: Prior, out: Explained, jump_tally: Longs, start_tally: Longs) -> None:
     """Find the posteriors and scaling factors of a first-order chain by forward and backward passes.
 
     A word that nothing explains has the ratio 1; its state remembers the position.
@@ -197,7 +198,7 @@ def _jump_back(ahead: Floats, near: Floats, far: Floats, anywhere: np.float32, o
 
 
 @compiled()
-def _tally_jumps(together: Floats, jumps: Jumps, classes: Ints, tally: Doubles) -> None:
+def _tally_jumps(together: Floats, jumps: Jumps, classes: Ints, tally: Longs) -> None:
     """Tally the expected jumps from each state, and those that could have been made.
 
     `together` is (state, NEAR + next state): the products of what came before and what lies ahead.
@@ -214,11 +215,11 @@ def _tally_jumps(together: Floats, jumps: Jumps, classes: Ints, tally: Doubles) 
         departures = left + right
         for d in range(WIDTH):
             expected = together[k, k + d] * near[d, k]
-            tally[0, own, d + 1] += expected
+            tally[0, own, d + 1] += whole(expected)
             departures += expected
-        tally[0, own, 0] += left
-        tally[0, own, 2 * CLIP] += right
-        chance = departures * per_weight[k]
+        tally[0, own, 0] += whole(left)
+        tally[0, own, 2 * CLIP] += whole(right)
+        chance = whole(departures * per_weight[k])
         for d in range(max(0, NEAR - k), min(WIDTH, n + NEAR - k)):
             tally[1, own, d + 1] += chance
         tally[1, own, 0] += chance * max(k + 1 - CLIP, 0)
@@ -226,11 +227,11 @@ def _tally_jumps(together: Floats, jumps: Jumps, classes: Ints, tally: Doubles) 
 
 
 @compiled()
-def _tally_starts(posterior: Floats, first: Floats, starts: Floats, tally: Doubles) -> None:
+def _tally_starts(posterior: Floats, first: Floats, starts: Floats, tally: Longs) -> None:
     chance = np.float32(0.0)
     for k in range(len(first)):
         chance += posterior[k]
     for k in range(len(first)):
         bucket = min(k, len(starts) - 1)
-        tally[0, bucket] += posterior[k]
-        tally[1, bucket] += chance * first[k] / starts[bucket]
+        tally[0, bucket] += whole(posterior[k])
+        tally[1, bucket] += whole(chance * first[k] / starts[bucket])

@@ -19,9 +19,9 @@ def explain(own: Direction, prior: Prior, out: Explained, tally: Tally, group: i
     """Find one direction's posteriors and scaling factors; a tally of no groups is not kept."""
     kept = len(tally.jumps) > 0
     if prior.chained:
-        jumps = tally.jumps[group, own.number] if kept else np.empty((0, 0, 0), np.float64)
-        starts = tally.starts[group, own.number] if kept else np.empty((0, 0), np.float64)
+        jumps = tally.jumps[group, own.number] if kept else np.empty((0, 0, 0), np.int64)
+        starts = tally.starts[group, own.number] if kept else np.empty((0, 0), np.int64)
         chain(own, prior, out, jumps, starts)
     else:
-        diagonals = tally.diagonals[group, own.number] if kept else np.empty((0, 0), np.float64)
+        diagonals = tally.diagonals[group, own.number] if kept else np.empty((0, 0), np.int64)
         lse(own, prior, out, diagonals)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from bitweft.recipes.default.compiled.compile import compiled
-from bitweft.recipes.default.compiled.types import Direction, Doubles, Explained, Prior
+from bitweft.recipes.default.compiled.types import Direction, Explained, Longs, Prior
+from bitweft.recipes.default.compiled.whole import whole
 
 
 @compiled()
-def lse(own: Direction, prior: Prior, out: Explained, tally: Doubles) -> None:
+def lse(own: Direction, prior: Prior, out: Explained, tally: Longs) -> None:
     """Find the posteriors and sums of independent words, with a prior by distance to the diagonal."""
     emission, posterior, scales = own.emission, out.posterior, out.scales
     null, diagonal = prior.null, prior.diagonals[own.number]
@@ -32,6 +33,7 @@ def lse(own: Direction, prior: Prior, out: Explained, tally: Doubles) -> None:
             posterior[step, k] /= scale
             chance += posterior[step, k]
         if len(tally):
+            possible = whole(chance / total)
             for k in range(n):
-                tally[0, places[k]] += posterior[step, k]
-                tally[1, places[k]] += chance / total
+                tally[0, places[k]] += whole(posterior[step, k])
+                tally[1, places[k]] += possible

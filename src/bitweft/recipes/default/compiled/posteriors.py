@@ -11,9 +11,9 @@ from bitweft.recipes.default.compiled.compile import compiled
 from bitweft.recipes.default.compiled.emissions import emissions, total_counts
 from bitweft.recipes.default.compiled.explain import BACKWARD, FORWARD, explain
 from bitweft.recipes.default.compiled.types import (
+    ONE,
     Cells,
     Direction,
-    Doubles,
     Explained,
     Floats,
     Inputs,
@@ -23,6 +23,7 @@ from bitweft.recipes.default.compiled.types import (
     Tally,
     Words,
 )
+from bitweft.recipes.default.compiled.whole import whole
 
 
 @compiled(entry=True)
@@ -31,7 +32,8 @@ def posteriors(inputs: Inputs, pairs: Longs, known: Cells, floor: float, out: Su
 
     What `known` says that the pairs added to the counts is left out.
     """
-    source, target, unlinked = inputs.source, inputs.target, out.unlinked
+    source, target, (s_nulls, t_nulls) = inputs.source, inputs.target, out.nulls
+    s_token = t_token = 0
     totals = total_counts(inputs.counts)
     cells = Cells(
         np.zeros(len(pairs) + 1, np.int64),
@@ -45,13 +47,18 @@ def posteriors(inputs: Inputs, pairs: Longs, known: Cells, floor: float, out: Su
         n_target = target.offsets[pair + 1] - target.offsets[pair]
         out.scores[place] = 0.0
         cells.offsets[place + 1] = cells.offsets[place]
+        if len(s_nulls):
+            s_nulls[s_token : s_token + n_source] = 1.0
+            t_nulls[t_token : t_token + n_target] = 1.0
+            s_token += n_source
+            t_token += n_target
         if n_source == 0 or n_target == 0:
             continue
         own = _known_cells(known, place, n_source, n_target)
         t_own, s_own = _explain_both(inputs, pair, (totals, own), (out.tally, out.group))
-        if len(unlinked[0]):
-            _add_unlinked(source, pair, s_own.posterior, unlinked[0])
-            _add_unlinked(target, pair, t_own.posterior, unlinked[1])
+        if len(s_nulls):
+            _put_nulls(s_own.posterior, s_nulls[s_token - n_source :])
+            _put_nulls(t_own.posterior, t_nulls[t_token - n_target :])
         if len(out.tally.cognates):
             _tally_cognates(inputs, pair, t_own.posterior, s_own.posterior, out.tally.cognates[out.group])
         out.scores[place] = mean_log_ratio(t_own.scales, s_own.scales)
@@ -144,7 +151,7 @@ def _with_cells(cells: Cells, place: int, t_posterior: Floats, s_posterior: Floa
 
 @compiled()
 def _tally_cognates(
-    inputs: Inputs, pair: int, t_posterior: Floats, s_posterior: Floats, tally: Doubles
+    inputs: Inputs, pair: int, t_posterior: Floats, s_posterior: Floats, tally: Longs
 ) -> None:
     """Tally how often the words of a pair that are spelled alike are linked, and how many there are."""
     source, target, cognates = inputs.source, inputs.target, inputs.counts.cognates
@@ -153,19 +160,18 @@ def _tally_cognates(
     for s in range(len(s_tokens)):
         for t in range(len(t_tokens)):
             if cognates[t_tokens[t]] == s_tokens[s]:
-                tally[0] += math.sqrt(t_posterior[t, s] * s_posterior[s, t])
-                tally[1] += 1.0
+                tally[0] += whole(math.sqrt(t_posterior[t, s] * s_posterior[s, t]))
+                tally[1] += ONE
 
 
 @compiled()
-def _add_unlinked(side: Words, pair: int, posterior: Floats, unlinked: Floats) -> None:
-    """Add to each word of a sentence the posterior of NULL."""
-    tokens, first = side.tokens, side.offsets[pair]
+def _put_nulls(posterior: Floats, out: Floats) -> None:
+    """Put down of each word of a sentence the posterior of NULL."""
     for place in range(posterior.shape[0]):
         linked = np.float32(0.0)
         for k in range(posterior.shape[1]):
             linked += posterior[place, k]
-        unlinked[tokens[first + place]] += max(np.float32(1.0) - linked, np.float32(0.0))
+        out[place] = max(np.float32(1.0) - linked, np.float32(0.0))
 
 
 @compiled()

@@ -19,6 +19,7 @@ Doubles: TypeAlias = npt.NDArray[np.float64]
 CLIP = 10  # jumps of so many words and more weigh alike
 BUCKETS = 16  # of the distance to the diagonal
 LARGEST = 14.0  # of a score: exp(14) is more than any ratio that a million pairs can show
+ONE = 1 << 24  # one, in sums of whole numbers: they do not depend on the order
 
 
 class Side(NamedTuple):
@@ -72,13 +73,22 @@ class Prior(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Count, by group and direction, how often a jump or distance was taken [0] and could have been [1]."""
+    """Count, by group and direction, how often a jump or distance was taken [0] and could have been [1].
 
-    jumps: Doubles  # (groups, direction, 2, classes, 2 · CLIP + 1)
-    starts: Doubles  # (groups, direction, 2, CLIP + 1)
-    diagonals: Doubles  # (groups, direction, 2, BUCKETS)
-    cognates: Doubles  # (groups, 2): how often words spelled alike were linked, and how often they met
+    All but the loss is in whole numbers of ONE parts.
+    """
+
+    jumps: Longs  # (groups, direction, 2, classes, 2 · CLIP + 1)
+    starts: Longs  # (groups, direction, 2, CLIP + 1)
+    diagonals: Longs  # (groups, direction, 2, BUCKETS)
+    cognates: Longs  # (groups, 2): how often words spelled alike were linked, and how often they met
     loss: Doubles  # (groups, 2): the sum, and the words that it is of
+
+    def of(self, group: int) -> Tally:
+        """Return the tally of one group, in the same arrays."""
+        own = slice(group, group + 1)
+        jumps, starts, diagonals = self.jumps[own], self.starts[own], self.diagonals[own]
+        return Tally(jumps, starts, diagonals, self.cognates[own], self.loss[own])
 
 
 class Direction(NamedTuple):
@@ -112,9 +122,9 @@ class Sums(NamedTuple):
     tally: Tally  # of no groups: not kept
     group: int  # of the tally
     scores: Doubles  # (pairs): the mean log ratio per word, of both directions
-    unlinked: tuple[
+    nulls: tuple[
         Floats, Floats
-    ]  # (source words), (target words): summed NULL posteriors, if of any length
+    ]  # (tokens of the pairs) of each side: NULL posteriors; of no length: not kept
 
 
 class Cells(NamedTuple):
@@ -133,7 +143,7 @@ class CountTable(NamedTuple):
     """Hold sums by word pair in a hash table; there is at least one free slot."""
 
     keys: Longs  # (slots, a power of 2): target word · 2³² + source word, or −1
-    sums: Floats  # (slots)
+    sums: Longs  # (slots): in whole numbers of ONE parts
     size: int  # how many slots are taken
 
 
@@ -179,9 +189,20 @@ class AdamRoom(NamedTuple):
 
 def new_tally(groups: int, classes: int = 1) -> Tally:
     """Make a tally for so many groups and classes, each at zero."""
-    jumps = np.zeros((groups, 2, 2, classes, 2 * CLIP + 1))
-    starts, diagonals = (np.zeros((groups, 2, 2, size)) for size in (CLIP + 1, BUCKETS))
-    return Tally(jumps, starts, diagonals, np.zeros((groups, 2)), np.zeros((groups, 2)))
+    jumps = np.zeros((groups, 2, 2, classes, 2 * CLIP + 1), np.int64)
+    starts, diagonals = (np.zeros((groups, 2, 2, size), np.int64) for size in (CLIP + 1, BUCKETS))
+    return Tally(jumps, starts, diagonals, np.zeros((groups, 2), np.int64), np.zeros((groups, 2)))
+
+
+def sum_of_tallies(one: Tally, other: Tally) -> Tally:
+    """Add two tallies of the same shape."""
+    return Tally(
+        one.jumps + other.jumps,
+        one.starts + other.starts,
+        one.diagonals + other.diagonals,
+        one.cognates + other.cognates,
+        one.loss + other.loss,
+    )
 
 
 def no_cells() -> Cells:
@@ -192,4 +213,4 @@ def no_cells() -> Cells:
 
 def new_count_table(slots: int = 1 << 12) -> CountTable:
     """Make an empty table with room for half as many word pairs as there are slots."""
-    return CountTable(np.full(slots, -1, np.int64), np.zeros(slots, np.float32), 0)
+    return CountTable(np.full(slots, -1, np.int64), np.zeros(slots, np.int64), 0)

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bitweft.recipes.default.compiled.types import Prior, Tally
+from bitweft.recipes.default.compiled.types import ONE, Prior, Tally
 
 
 class Direction(NamedTuple):
@@ -134,9 +134,14 @@ def _lse(own: Direction, prior: Prior, direction: int, tally: Tally | None) -> t
     return posterior, scales
 
 
-def _tally(tally: npt.NDArray[np.float64], rows: Tensor, taken: Tensor, chances: Tensor) -> None:
+def whole(values: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
+    """Return numbers of at least 0 in whole ONEths."""
+    return np.floor(values.astype(np.float64) * ONE + 0.5).astype(np.int64)
+
+
+def _tally(tally: npt.NDArray[np.int64], rows: Tensor, taken: Tensor, chances: Tensor) -> None:
     """Add to each row of a tally what was taken [0] and what could have been [1]."""
     for kind, values in enumerate((taken, chances)):
         sums = torch.zeros(tally[kind].shape, device=values.device)
         sums.index_add_(0, rows.flatten(), values.reshape(-1, *sums.shape[1:]))
-        tally[kind] += sums.cpu().numpy()
+        tally[kind] += whole(sums.cpu().numpy())

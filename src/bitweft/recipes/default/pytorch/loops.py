@@ -29,7 +29,7 @@ from bitweft.recipes.default.compiled.types import (
     Tally,
     Words,
 )
-from bitweft.recipes.default.pytorch.chains import Direction, explain
+from bitweft.recipes.default.pytorch.chains import Direction, explain, whole
 from bitweft.recipes.default.pytorch.descent import PortableOptimizer
 
 CELLS = 1 << 22  # of the padded matrices that are worked on together; a larger pair comes by itself
@@ -50,22 +50,25 @@ class Portable:
 
     def posteriors(self, inputs: Inputs, pairs: Longs, known: Cells, floor: float, out: Sums) -> Cells:
         """Find the cells √(forward · backward) ≥ floor of some pairs, as the compiled loop of this name."""
-        tally, group, scores, unlinked = out
+        tally, group, scores, nulls = out
         shapes = np.stack([np.diff(side.offsets)[pairs] for side in inputs[:2]])  # (2, pairs)
+        firsts = [np.cumsum(own) - own for own in shapes] if len(nulls[0]) else []
         scores[:] = 0.0
+        for side in nulls:
+            side[:] = 1.0
         found: list[list[Any]] = [[np.empty(0, np.int64)] * 3 + [np.empty(0, np.float32)]]
-        one = Tally(*(array[group : group + 1] for array in tally)) if len(tally.jumps) else None
+        one = tally.of(group) if len(tally.jumps) else None
         for places in _batches(shapes):
             both = _Both(self, inputs, pairs[places])
             own = both.known(known, places)
             t_posterior, s_posterior, total = both.explain(own, one)
             scores[places] = total / shapes[:, places].sum(0)
-            if len(unlinked[0]):
-                both.s.add_unlinked(s_posterior, unlinked[0])
-                both.t.add_unlinked(t_posterior, unlinked[1])
+            if len(nulls[0]):
+                both.s.put_nulls(s_posterior, firsts[0][places], nulls[0])
+                both.t.put_nulls(t_posterior, firsts[1][places], nulls[1])
             values = (t_posterior.mT * s_posterior).sqrt()  # (pairs, source, target)
             if one is not None:
-                one.cognates[0] += both.cognates(values)
+                one.cognates[0] += whole(both.cognates(values))
             kept = ((values >= floor) & both.there.mT).nonzero(as_tuple=True)
             place, s, t = (index.cpu().numpy() for index in kept)
             found.append([places[place], s, t, values[kept].cpu().numpy()])
@@ -81,14 +84,23 @@ class Portable:
         return t_posterior[0].cpu().numpy(), s_posterior[0].cpu().numpy()
 
     def add_counts(
-        self, source: Words, target: Words, pairs: Longs, cells: Cells, table: CountTable
+        self,
+        source: Words,
+        target: Words,
+        pairs: Longs,
+        cells: Cells,
+        table: CountTable,
+        part: int,
+        parts: int,
     ) -> CountTable:
         """Add cells to the sums of word pairs; the table that is returned is sorted, without free slots."""
         pair = np.repeat(pairs, np.diff(cells.offsets))
         s_words = source.tokens[source.offsets[pair] + cells.source].astype(np.int64)
         t_words = target.tokens[target.offsets[pair] + cells.target].astype(np.int64)
-        fresh, own = np.unique((t_words << 32) | s_words, return_inverse=True)
-        added = np.bincount(own, cells.values, len(fresh)).astype(np.float32)
+        taken = t_words % parts == part
+        fresh, own = np.unique(((t_words << 32) | s_words)[taken], return_inverse=True)
+        added = np.zeros(len(fresh), np.int64)
+        np.add.at(added, own, whole(cells.values[taken]))
         keys, sums = table.keys[table.keys >= 0], table.sums[table.keys >= 0]
         at = np.searchsorted(keys, fresh)
         old = np.zeros(len(fresh), bool)
@@ -209,7 +221,6 @@ class _Sentences:
         word = np.arange(lengths.max())
         mask = word < lengths[:, None]
         tokens = side.tokens[np.where(mask, side.offsets[pairs][:, None] + word, 0)].astype(np.int64)
-        self.host_tokens = tokens
         self.mask = torch.from_numpy(mask).to(loops.device)
         self.tokens = torch.from_numpy(tokens).to(loops.device)
         classes, nulls, scales, vectors, unseen = map(loops.tensor, side[2:])
@@ -223,10 +234,11 @@ class _Sentences:
             others = unseen[(self.tokens - len(classes)).clamp(min=0)]
             self.vectors = torch.where(seen[..., None], self.vectors, others)
 
-    def add_unlinked(self, posterior: Tensor, unlinked: Floats) -> None:
-        """Add to each word's sum the posterior of NULL."""
-        null = (1 - posterior.sum(2)).clamp(min=0) * self.mask  # (pairs, words)
-        np.add.at(unlinked, self.host_tokens, null.cpu().numpy())
+    def put_nulls(self, posterior: Tensor, firsts: Longs, out: Floats) -> None:
+        """Put down of each word the posterior of NULL; `firsts` is where the words of each pair begin."""
+        null = (1 - posterior.sum(2)).clamp(min=0).cpu().numpy()  # (pairs, words)
+        mask = self.mask.cpu().numpy()
+        out[(firsts[:, None] + np.arange(mask.shape[1]))[mask]] = null[mask]
 
 
 def _smoothed(counted: Tensor, prior: Tensor, occurrences: Tensor, strength: float) -> Tensor:
