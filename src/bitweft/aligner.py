@@ -97,17 +97,22 @@ class Aligner:
             require(self.recipe, Offer.TAGS, "tags")
         wall, cpu = time.perf_counter(), time.process_time()
         yield from self.recipe.fit(text, extras)
-        training = Training(
-            text.pairs,
-            (text.words[0], text.words[1]),
-            round(time.perf_counter() - wall, 1),
-            round(time.process_time() - cpu, 1),
-            self.recipe.record,
-            text.files,
-            text.tags,
-        )
-        config = to_mapping(self.recipe.config)
-        self.about = replace(self.about, config=config, training=training, tokenize=text.tokenize)
+        seconds = time.perf_counter() - wall, time.process_time() - cpu
+        self.has_learned(text.pairs, (text.words[0], text.words[1]), seconds, text.files, text.tags)
+        self.about = replace(self.about, tokenize=text.tokenize)
+
+    def has_learned(
+        self,
+        pairs: int,
+        words: tuple[int, int],
+        seconds: tuple[float, float],
+        files: tuple[str, ...] = (),
+        tags: tuple[str | None, ...] = (),
+    ) -> None:
+        """Take note of what the recipe has learned from: pairs, words of each side, wall and CPU time."""
+        wall, cpu = (round(own, 1) for own in seconds)
+        training = Training(pairs, words, wall, cpu, self.recipe.record, files, tags)
+        self.about = replace(self.about, config=to_mapping(self.recipe.config), training=training)
 
     def fit(
         self,

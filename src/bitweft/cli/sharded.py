@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bitweft.cli.learning import say, tell_preparation
 from bitweft.cli.options import at_least
 from bitweft.cli.progress import Meter
 from bitweft.errors import BitweftError, UsageError
+from bitweft.storage.output import refuse_inputs
 
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner
@@ -65,6 +68,57 @@ def check_ray(args: argparse.Namespace) -> None:
         raise UsageError("--workers is for --ray")
     if args.ray is not None and args.device != "cpu":
         raise UsageError("--device is not for --ray: its workers compute on CPUs")
+
+
+def check_shards(args: argparse.Namespace) -> None:
+    """Refuse options of training that do not go with --shards, or without it."""
+    if (args.source is None) == (args.shards is None):
+        raise UsageError("give the text: SOURCE [TARGET], or --shards")
+    check_ray(args)
+    if args.shards is None:
+        given = [name for name in ("begin", "parts") if getattr(args, name)]
+        if given:
+            raise UsageError(f"--{given[0]} is for --shards")
+        return
+    alone = ("start", "checkpoint", "checkpoint_every", "dev", "dev_tags", "tags", "known_links", "lexicon")
+    names = {"start": "from"}
+    for name in alone:
+        if getattr(args, name, None) is not None:
+            option = names.get(name, name).replace("_", "-")
+            raise UsageError(f"--{option} is for a single text, not for --shards")
+
+
+def train_shards(
+    args: argparse.Namespace, aligner: Aligner, save: Callable[[argparse.Namespace, Aligner], None]
+) -> None:
+    """Train on files, here or on Ray."""
+    from bitweft.cluster import train
+    from bitweft.cluster.engine import Here, Ray, connected
+    from bitweft.corpus.shards import find_inputs
+    from bitweft.storage.model_directory import check_free
+
+    inputs = find_inputs(args.shards)
+    for name in (name for shard in inputs for name in shard):
+        refuse_inputs(args.output, [name])
+    check_free(args.output, force=args.force)
+    reading = {"tokenize": args.tokenize or "space", "format": args.format, "languages": args.keys}
+    corpus = train.Corpus(inputs, {**reading, "strict": args.strict})
+    with ExitStack() as stack:
+        meter = stack.enter_context(Meter(quiet=args.quiet))
+        tell_preparation(aligner.recipe, meter, quiet=args.quiet)
+        if args.ray is not None:
+            stack.enter_context(connected(args.ray))
+        engine = Here() if args.ray is None else Ray(workers=args.workers)
+        training = train.Training(corpus, engine, meter.show)
+        if args.begin:
+            training.begin(aligner)
+            save(args, aligner)
+            return
+        kept = train.Kept(
+            f"{args.output.rstrip('/')}.parts", train.about_job(aligner, corpus), resume=args.resume
+        )
+        finish = partial(save, args)
+        train.train_on_shards(aligner, training, kept, finish, parts=args.parts, threads=args.threads)
 
 
 def align_files(args: argparse.Namespace, aligner: Aligner, wanted: LinkOptions) -> None:

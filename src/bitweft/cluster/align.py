@@ -5,27 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from bitweft.aligner import Aligner
-from bitweft.cluster.engine import Tasks, connected, run
+from bitweft.cluster.engine import Ray, Shared, connected
+from bitweft.cluster.workers import Files, loaded, packed, patiently
 from bitweft.corpus.align_files import Summary
 from bitweft.corpus.align_shards import Pace, ShardJob, align_shard, check_free
 from bitweft.corpus.shards import Shard
-from bitweft.errors import BitweftError, OccupiedError
+from bitweft.errors import BitweftError
 from bitweft.progress import Progress
 
-if TYPE_CHECKING:
-    from ray import ObjectRef
-
-PATIENCE = 60.0  # seconds to wait for a writer of whom the cluster says that it is dead
 EVERY = 1.0  # seconds between two words of a worker
+
+
+class Aligning(NamedTuple):
+    """Hold what all workers need."""
+
+    model: Shared[Files]
+    job: ShardJob
+    threads: int
 
 
 def align_on_ray(
@@ -59,46 +57,21 @@ def align_on_ray(
     """
     for shard in shards:
         check_free(shard, job)
-    pace = Pace(shards)
-    # A shard whose worker died behind its last line is done: retries pass over it.
-    again = replace(job, resume=True)
+    pace = Pace([shard.inputs for shard in shards])
     with connected(address):
-        import ray
-
-        work: Tasks[Shard, Summary | None] = Tasks(
-            _align, [ray.put(packed(model)), ray.put((again, threads))], threads, workers
-        )
-        for number, found in run(work, shards, lambda *news: tell(pace.told(*news))):
-            if found is None:
+        engine = Ray(threads, workers)
+        # A shard whose worker died behind its last line is done: retries pass over it.
+        aligning = Aligning(engine.share(packed(model)), replace(job, resume=True), threads)
+        found = engine.run(align_one, shards, engine.share(aligning), lambda *news: tell(pace.told(*news)))
+        for number, result in found:
+            if result is None:
                 pace.leave_out(number)
-            yield shards[number], found
+            yield shards[number], result
 
 
-def packed(directory: str) -> dict[str, npt.NDArray[np.uint8]]:
-    """Read the files of a model; as arrays, the workers of a node share one copy."""
-    return {
-        path.name: np.fromfile(path, np.uint8) for path in sorted(Path(directory).iterdir()) if path.is_file()
-    }
-
-
-@lru_cache(maxsize=1)
-def loaded(files: ObjectRef, threads: int) -> Aligner:
-    """Load a model, once in a worker."""
-    import ray
-
-    with TemporaryDirectory(prefix="bitweft-") as directory:
-        for name, content in ray.get(files).items():
-            content.tofile(Path(directory) / name)
-        return Aligner.load(directory, threads=threads)
-
-
-def _align(
-    shard: Shard, model: ObjectRef, job: ObjectRef, tell: Callable[[int, int], None]
-) -> Summary | None:
+def align_one(shard: Shard, shared: Shared[Aligning], tell: Callable[[int, int], None]) -> Summary | None:
     """Align one shard, in a worker."""
-    import ray
-
-    how, threads = ray.get(job)
+    model, job, threads = shared.get()
     aligner = loaded(model, threads)
     last = -EVERY
 
@@ -108,11 +81,4 @@ def _align(
             last = time.monotonic()
             tell(done, total)
 
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return align_shard(aligner, shard, how, told)
-        except OccupiedError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(1)
+    return patiently(lambda: align_shard(aligner, shard, job, told))

@@ -1,7 +1,8 @@
-"""A function over many items, by Ray, on this machine or a cluster: Ray places, runs and retries.
+"""A function over many items: here, one after the other, or by Ray, on this machine or a cluster.
 
-When a worker is killed or a node leaves, Ray runs the task again elsewhere, so the function must come to the
-same however often it is begun. A disk that is full is a fault of its node: the item goes to another one.
+Ray places, runs and retries. When a worker is killed or a node leaves, Ray runs the task again elsewhere, so
+the function must come to the same however often it is begun. A disk that is full is a fault of its node: the
+item goes to another one.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import errno
 import logging
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from bitweft.errors import BitweftError
 from bitweft.extras import needs
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Value = TypeVar("Value")
+Told = Callable[[int, int, int], None]  # the number of an item, its pairs that are done, and all of them
 
 LOCAL = "local"  # the address of a cluster of this machine alone, begun and ended with the work
 RETRIES = 10  # of an item whose workers die
@@ -31,13 +35,47 @@ ASKED = 0.5  # seconds between two looks at how far the workers are
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
-@dataclass(frozen=True)
-class Failed:
-    """Hold the error that an item met, and whether it is the node's: its disk is full."""
+class Shared(ABC, Generic[Value]):
+    """Stand for a value that all workers need; each asks for it when it does."""
 
-    error: BitweftError
-    node: str
-    full: bool
+    @abstractmethod
+    def get(self) -> Value:
+        """Return the value."""
+
+
+class Engine(Protocol):
+    """Run `work(item, shared, tell)` over items; `tell` takes the pairs that are done, and all of them."""
+
+    def share(self, value: Value) -> Shared[Value]:
+        """Make a value known to the workers."""
+
+    def run(
+        self, work: Callable[..., Result], items: Sequence[Item], shared: Shared[Any], told: Told
+    ) -> Iterator[tuple[int, Result | BitweftError]]:
+        """Give the number of each item with its result, or its error, as they are done."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Held(Shared[Value]):
+    value: Value
+
+    def get(self) -> Value:
+        return self.value
+
+
+class Here:
+    """Run in this process, one item after the other."""
+
+    def share(self, value: Value) -> Shared[Value]:
+        """Hold the value."""
+        return _Held(value)
+
+    def run(
+        self, work: Callable[..., Result], items: Sequence[Item], shared: Shared[Any], told: Told
+    ) -> Iterator[tuple[int, Result | BitweftError]]:
+        """Work on the items in their order; an error is raised."""
+        for number, item in enumerate(items):
+            yield number, work(item, shared, lambda *pairs, number=number: told(number, *pairs))
 
 
 @contextmanager
@@ -67,61 +105,71 @@ def connected(address: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Tasks(Generic[Item, Result]):
-    """Say what to do with each item: `work(item, *shared, tell)`, where `tell` takes the pairs done and all.
+class _Stored(Shared[Value]):
+    """Stand for a value in Ray's object store."""
 
-    `shared` are objects of the cluster that a worker asks for when it needs them.
-    """
+    ref: ObjectRef
 
-    work: Callable[..., Result]
-    shared: Sequence[ObjectRef]
+    def get(self) -> Value:
+        import ray
+
+        value: Value = ray.get(self.ref)
+        return value
+
+
+@dataclass(frozen=True)
+class Ray:
+    """Run on the cluster that is `connected`."""
+
     cores: int = 1  # of one item
     workers: int | None = None  # items at a time; None: as many as the cluster has cores for
 
+    def share(self, value: Value) -> Shared[Value]:
+        """Put the value into the object store."""
+        import ray
 
-def run(
-    tasks: Tasks[Item, Result], items: Sequence[Item], told: Callable[[int, int, int], None]
-) -> Iterator[tuple[int, Result | BitweftError]]:
-    """Work on the items; give the number of each with its result, or its error, as they are done.
+        return _Stored(ray.put(value))
 
-    `told` is called with an item's number and how many of its pairs are done, and there are.
+    def run(
+        self, work: Callable[..., Result], items: Sequence[Item], shared: Shared[Any], told: Told
+    ) -> Iterator[tuple[int, Result | BitweftError]]:
+        """Work on the items, in any order.
 
-    Raises:
-        BitweftError: an item's workers died again and again.
-    """
-    import ray
+        Raises:
+            BitweftError: an item's workers died again and again.
+        """
+        import ray
 
-    board = _board()
-    attempt = ray.remote(_attempt)
-    waiting = list(range(len(items)))[::-1]
-    full: set[str] = set()  # nodes
-    running: dict[ObjectRef, int] = {}
-    while waiting or running:
-        while waiting and len(running) < _room(tasks):
-            number = waiting.pop()
-            placed = attempt.options(num_cpus=tasks.cores, max_retries=RETRIES, **_elsewhere(full))
-            running[placed.remote(tasks.work, items[number], list(tasks.shared), board, number)] = number
-        done, _ = ray.wait(list(running), timeout=ASKED)
-        for number, pairs in ray.get(board.news.remote()).items():
-            told(number, *pairs)
-        for ref in done:
-            number = running.pop(ref)
-            answer = _answer(ref)
-            if isinstance(answer, Failed) and answer.full:
-                full.add(answer.node)
-                if _others(full):
-                    waiting.append(number)
-                    continue
-            yield number, answer.error if isinstance(answer, Failed) else answer
+        board = _board()
+        attempt = ray.remote(_attempt)
+        waiting = list(range(len(items)))[::-1]
+        full: set[str] = set()  # nodes
+        running: dict[ObjectRef, int] = {}
+        while waiting or running:
+            while waiting and len(running) < self._room():
+                number = waiting.pop()
+                placed = attempt.options(num_cpus=self.cores, max_retries=RETRIES, **_elsewhere(full))
+                running[placed.remote(work, items[number], shared, board, number)] = number
+            done, _ = ray.wait(list(running), timeout=ASKED)
+            for number, pairs in ray.get(board.news.remote()).items():
+                told(number, *pairs)
+            for ref in done:
+                number = running.pop(ref)
+                answer = _answer(ref)
+                if isinstance(answer, _Failed) and answer.full:
+                    full.add(answer.node)
+                    if _others(full):
+                        waiting.append(number)
+                        continue
+                yield number, answer.error if isinstance(answer, _Failed) else answer
 
+    def _room(self) -> int:
+        """Tell how many items to give out at a time; the cluster may grow and shrink meanwhile."""
+        import ray
 
-def _room(tasks: Tasks[Item, Result]) -> int:
-    """Tell how many items to give out at a time; the cluster may grow and shrink meanwhile."""
-    import ray
-
-    if tasks.workers is not None:
-        return tasks.workers
-    return max(1, AHEAD * int(ray.cluster_resources().get("CPU", 1)) // tasks.cores)
+        if self.workers is not None:
+            return self.workers
+        return max(1, AHEAD * int(ray.cluster_resources().get("CPU", 1)) // self.cores)
 
 
 def _elsewhere(full: set[str]) -> Mapping[str, Any]:
@@ -133,6 +181,15 @@ def _others(full: set[str]) -> bool:
     import ray
 
     return any(node["Alive"] and node["NodeID"] not in full for node in ray.nodes())
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """Hold the error that an item met, and whether it is the node's: its disk is full."""
+
+    error: BitweftError
+    node: str
+    full: bool
 
 
 def _answer(ref: ObjectRef) -> Any:
@@ -148,8 +205,8 @@ def _answer(ref: ObjectRef) -> Any:
 
 
 def _attempt(
-    work: Callable[..., Result], item: Item, shared: list[ObjectRef], board: ActorHandle, number: int
-) -> Result | Failed:
+    work: Callable[..., Result], item: Item, shared: Shared[Any], board: ActorHandle, number: int
+) -> Result | _Failed:
     """Work on an item, in a worker."""
     import ray
 
@@ -157,11 +214,11 @@ def _attempt(
         board.put.remote(number, done, total)
 
     try:
-        return work(item, *shared, tell)
+        return work(item, shared, tell)
     except (BitweftError, OSError) as error:
         node = ray.get_runtime_context().get_node_id()
         told = error if isinstance(error, BitweftError) else BitweftError(str(error))
-        return Failed(told, node, is_full_disk(error))
+        return _Failed(told, node, is_full_disk(error))
 
 
 def is_full_disk(error: BaseException | None) -> bool:

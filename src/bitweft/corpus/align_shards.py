@@ -67,7 +67,7 @@ def align_shards(
     Raises:
         InputError: an output exists and neither `force` nor a manifest with `resume` allows to replace it.
     """
-    pace = Pace(shards)
+    pace = Pace([shard.inputs for shard in shards])
     for number, shard in enumerate(shards):
         check_free(shard, job)
 
@@ -182,6 +182,9 @@ def _is_done(shard: Shard, manifest: Mapping[str, Any], made_of: Mapping[str, An
 
 def model_digest(directory: str | os.PathLike[str]) -> str:
     """Return one SHA-256 of all of a model's files."""
+    if places.is_remote(directory):
+        with places.fetched(os.fspath(directory)) as copy:
+            return model_digest(copy)
     digest = hashlib.sha256()
     for path in sorted(Path(directory).iterdir()):
         if path.is_file():
@@ -192,8 +195,9 @@ def model_digest(directory: str | os.PathLike[str]) -> str:
 class Pace:
     """Add up how far shards are, in pairs: those of shards not yet begun are estimated by their bytes."""
 
-    def __init__(self, shards: Sequence[Shard], phase: str = "aligning") -> None:
-        self._bytes = {n: sum(map(_size, shard.inputs)) for n, shard in enumerate(shards)}
+    def __init__(self, shards: Sequence[Sequence[str]], phase: str = "aligning") -> None:
+        """Take the files of each shard."""
+        self._bytes = {number: sum(map(_size, files)) for number, files in enumerate(shards)}
         self._done: dict[int, int] = {}
         self._total: dict[int, int] = {}
         self._phase = phase

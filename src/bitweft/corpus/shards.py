@@ -71,17 +71,10 @@ def find_shards(
     Raises:
         InputError: a pattern has no files, a file has no partner, or two would have one output.
     """
-    if len(patterns) > 2:
-        raise UsageError("--shards takes one pattern of joint files, or two in quotes, one for each side")
-    sides = [_matches(pattern) for pattern in patterns]
-    if len(sides) == 2:
-        _check_partners(patterns, sides)
-        _check_partners(patterns[::-1], sides[::-1])
     packed = "" if compress is None else f".{compress}"
     ending = (f".{link_format}" if link_format in ("jsonl", "parquet") else ".links") + packed
     shards = []
-    for wild in sides[0]:
-        names = tuple(side[wild] for side in sides)
+    for names in find_inputs(patterns):
         stem = _stem(names[0])
         beside = None if scores is None else places.join(scores, f"{stem}.scores{packed}")
         shards.append(Shard(names, places.join(out, stem + ending), beside))
@@ -89,6 +82,21 @@ def find_shards(
         if count > 1:
             raise InputError(f"two of the shards would be written to {output}: their names differ too little")
     return shards
+
+
+def find_inputs(patterns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Find the files of one pattern, or pairs of files of two, in the order of their names.
+
+    Raises:
+        InputError: a pattern has no files, or a file has no partner.
+    """
+    if len(patterns) > 2:
+        raise UsageError("--shards takes one pattern of joint files, or two in quotes, one for each side")
+    sides = [_matches(pattern) for pattern in patterns]
+    if len(sides) == 2:
+        _check_partners(patterns, sides)
+        _check_partners(patterns[::-1], sides[::-1])
+    return [tuple(side[wild] for side in sides) for wild in sides[0]]
 
 
 def _matches(pattern: str) -> dict[tuple[str, ...], str]:
