@@ -26,10 +26,12 @@ from bitweft.recipes.default.compiled.posteriors import matrices
 from bitweft.recipes.default.compiled.types import (
     CLIP,
     LARGEST,
+    NO_TABLE,
     ONE,
     Cells,
     Inputs,
     Prior,
+    common_counts,
     new_count_table,
     new_tally,
 )
@@ -278,8 +280,8 @@ def test_what_a_pair_added_to_the_counts_is_left_out() -> None:
 
 
 @njit
-def _look_up(counts: Any, sources: Any, targets: Any, own: Any) -> Any:
-    return emissions.look_up(counts, sources, targets, own)
+def _look_up(counts: Any, common: Any, sources: Any, targets: Any, own: Any) -> Any:
+    return emissions.look_up(counts, common, sources, targets, own)
 
 
 @given(st.dictionaries(st.tuples(st.integers(0, 5), st.integers(0, 7)), st.floats(0, 9, width=32)))
@@ -295,9 +297,13 @@ def test_counts_are_found_as_in_a_dictionary(entries: dict[tuple[int, int], floa
     words = np.arange(8, dtype=np.int32), np.arange(7, dtype=np.int32)
     expected = np.array([[entries.get((target, source), 0.0) for source in range(8)] for target in range(7)])
     nothing = np.empty((0, 0), np.float32)
-    assert np.array_equal(_look_up(counts, *words, nothing), expected.astype(np.float32))
     own = np.full((8, 7), 2.0, np.float32)  # (source, target)
-    assert np.array_equal(_look_up(counts, *words, own), np.maximum(expected - 2, 0).astype(np.float32))
+    common = common_counts(counts)
+    assert np.array_equal(common, expected[: len(common), : len(common)].astype(np.float32))
+    for table in (common, common[:3, :3].copy(), NO_TABLE):
+        assert np.array_equal(_look_up(counts, table, *words, nothing), expected.astype(np.float32))
+        left = _look_up(counts, table, *words, own)
+        assert np.array_equal(left, np.maximum(expected - 2, 0).astype(np.float32))
 
 
 @njit
@@ -342,14 +348,14 @@ def test_cells_add_up_as_in_a_dictionary(pairs: list[tuple[list[int], list[int]]
             for part, table in enumerate(tables)
         ]
         for (s, t), value in zip(full, values, strict=True):
-            expected[(own_target[t] << 32) | own_source[s]] += float(value)
+            expected[(own_target[t] << 32) | own_source[s]] += round(float(value) * ONE) / ONE
     found: dict[int, float] = {}
     for part, (keys, sums, size) in enumerate(tables):
         own = {int(key): value / ONE for key, value in zip(keys, sums, strict=True) if key >= 0}
         assert size == len(own) and len(keys) >= 2 * size
         assert all((key >> 32) % 2 == part for key in own)
         found |= own
-    assert found == pytest.approx(expected, rel=1e-5)
+    assert found == expected
 
 
 LONG = """

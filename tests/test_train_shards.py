@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bitweft.cli import main
-from bitweft.cluster import train
+from bitweft.cluster import parts
 from bitweft.storage.part_file import read_part, write_part
 from small import sample
 
@@ -64,12 +64,12 @@ def test_count_and_merge_do_the_same(corpus: Path, whole: bytes, tmp_path: Path)
     model = str(tmp_path / "model")
     assert main(["train", "--shards", str(corpus / "*.tsv"), "--begin", "-o", model, *QUICK]) == 0
     for number in range(2):
-        parts = []
+        made = []
         for shard in ("2", "0", "1", "0"):  # in any order, and one again
             part = str(tmp_path / f"{number}.{shard}.part")
             assert main(["count", model, str(corpus / f"{shard}.tsv"), "-o", part, "-q"]) == 0
-            parts.append(part)
-        assert main(["merge", *parts[:3], "-o", model, "-q"]) == 0
+            made.append(part)
+        assert main(["merge", *made[:3], "-o", model, "-q"]) == 0
     assert (Path(model) / WEIGHTS).read_bytes() == whole
     assert not (Path(model) / "before.safetensors").exists()
 
@@ -149,7 +149,7 @@ def test_training_goes_on_after_a_stop(
 ) -> None:
     model = tmp_path / "model"
     command = ["train", "--shards", str(corpus / "*.tsv"), "-o", str(model), *QUICK]
-    plain, counted = train.count_shard, []
+    plain, counted = parts.count_shard, []
 
     def failing(*arguments: object) -> int:
         counted.append(arguments)
@@ -157,7 +157,7 @@ def test_training_goes_on_after_a_stop(
             raise KeyboardInterrupt
         return plain(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(train, "count_shard", failing)
+    monkeypatch.setattr("bitweft.cluster.train.count_shard", failing)
     assert main(command) == 130
     assert sorted(path.name for path in (tmp_path / "model.parts").glob("*.weft")) == ["0.weft", "1.weft"]
     capsys.readouterr()

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import overload
+from typing import TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from bitweft.errors import BitweftError, ModelError, UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.known import KnownLinks, WordPair
+from bitweft.links.table import LinkTable
 from bitweft.progress import Progress
 from bitweft.recipes.base import (
     EXTRAS,
@@ -41,6 +42,10 @@ from bitweft.storage.places import fetched, is_remote
 from bitweft.text.bitext import Bitext, SentencePair, tokenize
 from bitweft.text.inputs import PairLike, Pairs, pair_of, refuse_sentences
 from bitweft.text.tags import TaggedText
+
+Sizes: TypeAlias = npt.NDArray[np.int64]  # (pairs, 2): words of the source and of the target sentence
+Chunk = TypeVar("Chunk")
+Result = TypeVar("Result")
 
 CHUNK = 256  # pairs that one thread aligns in a turn
 WORDS = 20_000  # of a chunk, at most: long sentences come in smaller ones
@@ -123,6 +128,7 @@ class Aligner:
         known_links: KnownLinks | None = None,
         checkpoint: Checkpoint | None = None,
         continue_training: bool = False,
+        hold_text: bool = False,
     ) -> Aligner:
         """Learn from parallel text, and return the aligner.
 
@@ -134,12 +140,13 @@ class Aligner:
             checkpoint: where to keep the state of learning, to go on after a stop
                 (`bitweft.storage.checkpoint.Checkpoint`).
             continue_training: learn on from what this aligner has learned, instead of anew.
+            hold_text: hold what was made of the text until it is aligned (`learned_tables`).
 
         Raises:
             UsageError: the recipe does not take one of these.
             NothingToLearnError: no pair has words on both sides.
         """
-        extras = FitExtras(lexicon, known_links, checkpoint, continue_training)
+        extras = FitExtras(lexicon, known_links, checkpoint, continue_training, hold_text)
         for event in self.train(bitext, extras):
             if progress is not None:
                 progress(event)
@@ -233,12 +240,60 @@ class Aligner:
         None of a stream is held back while the next is waited for.
         """
         decoding = decoding or Decoding()
-        idle = pairs.idle if isinstance(pairs, Bitext) else lambda: False
+
+        def work(chunk: list[SentencePair]) -> list[Inference]:
+            return self._infer(chunk, decoding)
+
+        idle = pairs.idle if isinstance(pairs, Bitext) else _never
         chunks = _chunks(Pairs(pairs, self.about.tokenize), idle)
+        for chunk, inferences in self._in_threads(chunks, work, idle):
+            yield from zip(chunk, inferences, strict=True)
+
+    def stream_tables(
+        self, pairs: Bitext | Iterable[PairLike], *, decoding: Decoding | None = None
+    ) -> Iterator[tuple[Sizes, LinkTable]]:
+        """Infer as `stream` does, links alone: the words of some pairs, and their links as arrays."""
+        decoding = decoding or Decoding()
+        self._check_offers(decoding)
+
+        def work(chunk: list[SentencePair]) -> tuple[Sizes, LinkTable]:
+            sizes = np.array([(len(pair.source), len(pair.target)) for pair in chunk], np.int64)
+            too_long = sizes.max(1) > decoding.longest
+            short = [pair for pair, left_out in zip(chunk, too_long, strict=True) if not left_out]
+            return sizes, self.recipe.link_table(short, decoding).with_empty(too_long)
+
+        idle = pairs.idle if isinstance(pairs, Bitext) else _never
+        chunks = _chunks(Pairs(pairs, self.about.tokenize), idle)
+        for _, found in self._in_threads(chunks, work, idle):
+            yield found
+
+    def learned_tables(self, *, decoding: Decoding | None = None) -> Iterator[tuple[Sizes, LinkTable]] | None:
+        """Infer the text that was just learned from, as `stream_tables` does, without reading it again.
+
+        None where the recipe does not hold it: `fit` was not asked to (`hold_text`), or it never does.
+        """
+        decoding = decoding or Decoding()
+        self._check_offers(decoding)
+        text = self.recipe.learned_text()
+        if text is None:
+            return None
+
+        def work(first: int) -> tuple[Sizes, LinkTable]:
+            sizes = text.sizes[first : first + CHUNK]
+            too_long = sizes.max(1) > decoding.longest
+            places = first + np.flatnonzero(~too_long)
+            return sizes, text.link_table(places, decoding).with_empty(too_long)
+
+        return (found for _, found in self._in_threads(iter(range(0, len(text.sizes), CHUNK)), work, _never))
+
+    def _in_threads(
+        self, chunks: Iterator[Chunk], work: Callable[[Chunk], Result], idle: Callable[[], bool]
+    ) -> Iterator[tuple[Chunk, Result]]:
+        """Work on chunks as they come, in order; a fault comes up after the chunks before it."""
         workers = self.recipe.workers
         fault: Exception | None = None
         with ThreadPoolExecutor(workers) as pool:
-            waiting: deque[tuple[list[SentencePair], Future[list[Inference]]]] = deque()
+            waiting: deque[tuple[Chunk, Future[Result]]] = deque()
             try:
                 while fault is None:
                     try:
@@ -248,13 +303,13 @@ class Aligner:
                         break
                     if chunk is None:
                         break
-                    waiting.append((chunk, pool.submit(self._infer, chunk, decoding)))
+                    waiting.append((chunk, pool.submit(work, chunk)))
                     while len(waiting) > 2 * workers or (waiting and idle()):
                         own, future = waiting.popleft()
-                        yield from zip(own, future.result(), strict=True)
+                        yield own, future.result()
                 while waiting:
                     own, future = waiting.popleft()
-                    yield from zip(own, future.result(), strict=True)
+                    yield own, future.result()
             finally:
                 for _, future in waiting:
                     future.cancel()
@@ -263,16 +318,19 @@ class Aligner:
 
     def _infer(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
         """Ask the recipe for the pairs that are not too long."""
+        self._check_offers(decoding)
+        too_long = [max(map(len, pair)) > decoding.longest for pair in pairs]
+        short = [pair for pair, left_out in zip(pairs, too_long, strict=True) if not left_out]
+        found = iter(self.recipe.infer(short, decoding))
+        return [Inference(Alignment(), too_long=True) if left_out else next(found) for left_out in too_long]
+
+    def _check_offers(self, decoding: Decoding) -> None:
         if decoding.threshold is not None:
             require(self.recipe, Offer.THRESHOLD, "threshold")
         if decoding.null:
             require(self.recipe, Offer.NULL, "null")
         if decoding.style is not None:
             require(self.recipe, Offer.STYLE, "style")
-        too_long = [max(map(len, pair)) > decoding.longest for pair in pairs]
-        short = [pair for pair, left_out in zip(pairs, too_long, strict=True) if not left_out]
-        found = iter(self.recipe.infer(short, decoding))
-        return [Inference(Alignment(), too_long=True) if left_out else next(found) for left_out in too_long]
 
     def save(
         self,
@@ -367,6 +425,10 @@ class _Counted:
             self.words[0] += len(pair.source)
             self.words[1] += len(pair.target)
             yield pair
+
+
+def _never() -> bool:
+    return False
 
 
 def _chunks(pairs: Iterable[SentencePair], idle: Callable[[], bool]) -> Iterator[list[SentencePair]]:

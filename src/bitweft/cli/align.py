@@ -44,7 +44,7 @@ from bitweft.text.bitext import Bitext, SentencePair
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner
     from bitweft.corpus.align_files import LinkOptions, Summary
-    from bitweft.corpus.link_table import LinkTable
+    from bitweft.corpus.parquet_links import ParquetLinks
     from bitweft.links.convert import Onto
     from bitweft.recipes.base import Decoding
     from bitweft.text.tags import TaggedText
@@ -184,7 +184,7 @@ def wanted_of(args: argparse.Namespace) -> LinkOptions:
 
 def run(args: argparse.Namespace) -> None:
     """Align."""
-    from bitweft.corpus.link_table import open_links
+    from bitweft.corpus.parquet_links import open_links
 
     check(args)
     if args.shards is not None:
@@ -308,7 +308,7 @@ def learned(args: argparse.Namespace, text: Bitext | TaggedText, meter: Meter) -
     """Learn a model from the text; one without a word on both sides anywhere needs none."""
     aligner = new_aligner(args)
     try:
-        learn(aligner, text, args, meter)
+        learn(aligner, text, args, meter, hold_text=True)
     except NothingToLearnError as error:
         meter.say(str(error))
         return None
@@ -326,7 +326,7 @@ def write(
     args: argparse.Namespace,
     aligner: Aligner | None,
     text: Bitext | TaggedText,
-    streams: tuple[TextIO | LinkTable, TextIO | None],
+    streams: tuple[TextIO | ParquetLinks, TextIO | None],
     meter: Meter,
     *,
     name: str,
@@ -347,10 +347,11 @@ def write(
     steps: Iterator[Summary] = write_links(
         aligner, pairs, streams[0], wanted, scores=streams[1], known=known, onto=onto, name=name
     )
-    summary = Summary()
+    summary, shown = Summary(), 0
     for summary in steps:
-        if not summary.pairs % 64:
-            meter.show(Progress(summary.pairs, total, "aligning"))
+        if summary.pairs - shown >= 64:
+            shown = summary.pairs
+            meter.show(Progress(shown, total, "aligning"))
     return summary
 
 

@@ -144,6 +144,7 @@ def learn(
     *,
     checkpoint: Checkpoint | None = None,
     continue_training: bool = False,
+    hold_text: bool = False,
 ) -> None:
     """Learn from a text, showing how far it is."""
     from bitweft.links.known import KnownLinks, read_lexicon
@@ -159,6 +160,7 @@ def learn(
         known_links=None if args.known_links is None else KnownLinks(args.known_links),
         checkpoint=checkpoint,
         continue_training=continue_training,
+        hold_text=hold_text,
     )
 
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TextIO
 
-from bitweft.aligner import Aligner
-from bitweft.corpus.link_table import LinkTable
+from bitweft.aligner import Aligner, Sizes
+from bitweft.corpus.parquet_links import ParquetLinks
 from bitweft.errors import InputError
 from bitweft.links.alignment import Alignment, Entry
 from bitweft.links.convert import Onto
 from bitweft.links.formats.pharaoh import decimal
 from bitweft.links.formats.registry import link_format_named
 from bitweft.links.known import KnownLinks, with_known
+from bitweft.links.table import LinkTable
 from bitweft.recipes.base import Decoding, Inference
 from bitweft.storage.lockstep import lockstep
 from bitweft.text.bitext import Bitext, SentencePair
@@ -42,6 +43,16 @@ class Summary:
             self.too_long += 1
         elif not inference.alignment.links:
             self.unlinked += 1
+
+    def count_table(self, sizes: Sizes, table: LinkTable, longest: int) -> None:
+        """Add pairs of some words, and their links."""
+        empty, too_long = sizes.min(1, initial=1) == 0, sizes.max(1, initial=0) > longest
+        none = table.offsets[1:] == table.offsets[:-1]
+        self.pairs += len(sizes)
+        self.links += len(table.source)
+        self.empty += int(empty.sum())
+        self.too_long += int((too_long & ~empty).sum())
+        self.unlinked += int((none & ~empty & ~too_long).sum())
 
     def __add__(self, other: Summary) -> Summary:
         return Summary(
@@ -73,7 +84,7 @@ class LinkOptions:
 def write_links(
     aligner: Aligner | None,
     pairs: Iterable[SentencePair],
-    stream: TextIO | LinkTable,
+    stream: TextIO | ParquetLinks,
     wanted: LinkOptions,
     *,
     scores: TextIO | None = None,
@@ -81,27 +92,30 @@ def write_links(
     onto: Onto | None = None,
     name: str | None = None,
 ) -> Iterator[Summary]:
-    """Write the links of each pair as they come; give the summary so far after each.
+    """Write the links of the pairs as they come; give the summary so far now and then, and in the end.
 
     `scores` gets a line for each pair: its score, a tab, its links' probabilities. With `onto`, links are
     written of another tokenization. `name` is the text's, for messages. Without an aligner, because there was
     nothing to learn from, no pair gets links.
     """
-    put = stream.put if isinstance(stream, LinkTable) else _line_writer(stream, wanted.link_format)
+    if not isinstance(stream, ParquetLinks):
+        write_table = link_format_named(wanted.link_format).write_table
+        if aligner is not None and write_table and not (scores or known or onto or wanted.decoding.null):
+            yield from _write_tables(aligner, pairs, stream, wanted, write_table, name)
+            return
+    put = stream.put if isinstance(stream, ParquetLinks) else _line_writer(stream, wanted.link_format)
     summary = Summary()
     inferences = _inferences(aligner, pairs, wanted, known)
     for entry, pair, inference in _entries(inferences, onto, name or "text"):
         summary.count(pair, inference)
         if inference.too_long and wanted.strict:
-            sizes = f"{len(pair.source):,} and {len(pair.target):,} words"
-            message = f"{sizes}, more than --max-length {wanted.decoding.longest:,} allows"
-            raise InputError(message, file=name, line=summary.pairs)
+            raise _too_long(len(pair.source), len(pair.target), wanted, name, summary.pairs)
         put(entry)
         if scores is not None:
             scores.write(score_line(entry) + "\n")
         if isinstance(pairs, Bitext) and pairs.idle():  # who sends line by line sees each answer
             for each in (stream, scores):
-                if each is not None and not isinstance(each, LinkTable):
+                if each is not None and not isinstance(each, ParquetLinks):
                     each.flush()
         yield summary
     if isinstance(pairs, Bitext):
@@ -120,6 +134,41 @@ def _line_writer(stream: TextIO, name: str) -> Callable[[Entry], None]:
             stream.write(text + "\n")
 
     return put
+
+
+def _write_tables(
+    aligner: Aligner,
+    pairs: Iterable[SentencePair],
+    stream: TextIO,
+    wanted: LinkOptions,
+    write: Callable[[LinkTable], list[str]],
+    name: str | None,
+) -> Iterator[Summary]:
+    """Write links alone, many pairs at a time; those that were just learned from are not read again."""
+    summary = Summary()
+    tables = aligner.learned_tables(decoding=wanted.decoding)
+    if tables is None:
+        tables = aligner.stream_tables(pairs, decoding=wanted.decoding)
+    for sizes, table in tables:
+        lines = write(table)
+        if wanted.strict and (sizes > wanted.decoding.longest).any():
+            place = int((sizes.max(1) > wanted.decoding.longest).argmax())
+            stream.writelines(line + "\n" for line in lines[:place])
+            source, target = sizes[place].tolist()
+            raise _too_long(source, target, wanted, name, summary.pairs + place + 1)
+        summary.count_table(sizes, table, wanted.decoding.longest)
+        stream.write("\n".join([*lines, ""]))
+        if isinstance(pairs, Bitext) and pairs.idle():  # who sends line by line sees each answer
+            stream.flush()
+        yield summary
+    if isinstance(pairs, Bitext):
+        summary.damaged = pairs.oddities.damaged
+    yield summary
+
+
+def _too_long(source: int, target: int, wanted: LinkOptions, name: str | None, line: int) -> InputError:
+    message = f"{source:,} and {target:,} words, more than --max-length {wanted.decoding.longest:,} allows"
+    return InputError(message, file=name, line=line)
 
 
 def _entries(

@@ -18,7 +18,7 @@ from typing import Any
 import bitweft
 from bitweft.aligner import Aligner
 from bitweft.corpus.align_files import LinkOptions, Summary, write_links
-from bitweft.corpus.link_table import open_links
+from bitweft.corpus.parquet_links import open_links
 from bitweft.corpus.shards import Shard, base_name
 from bitweft.errors import InputError
 from bitweft.progress import Progress
@@ -145,9 +145,11 @@ def _watched(steps: Iterator[Summary], bitext: Bitext, told: Callable[[int, int]
     total = bitext.count()
     summary = Summary()
     told(0, total)
+    last = 0
     for summary in steps:
-        if not summary.pairs % EVERY:
-            told(summary.pairs, total)
+        if summary.pairs >= last + EVERY:
+            last = summary.pairs
+            told(last, total)
     told(summary.pairs, summary.pairs)
     return summary
 

@@ -19,6 +19,7 @@ from bitweft.links.alignment import Alignment, GoldAlignment, Unlinked
 from bitweft.links.evaluate import Score
 from bitweft.links.known import KnownLinks, WordPair
 from bitweft.links.symmetrize import HEURISTICS
+from bitweft.links.table import LinkTable
 from bitweft.progress import Progress
 from bitweft.settings import Settings
 from bitweft.storage.checkpoint import Checkpoint
@@ -84,6 +85,7 @@ class FitExtras:
     known_links: KnownLinks | None = None
     checkpoint: Checkpoint | None = None
     continue_training: bool = False  # learn on from what was learned before
+    hold_text: bool = False  # it is aligned next: what the recipe made of it need not be made again
 
 
 NO_EXTRAS = FitExtras()
@@ -140,6 +142,16 @@ class Inference:
     score: float | None = None  # of the pair: higher is better, 0 is what unrelated sentences have
     unlinked: tuple[Unlinked, Unlinked] | None = None  # of the source, of the target
     too_long: bool = False
+
+
+class LearnedText(ABC):
+    """Align the text that a model was just learned from, by what learning has made of it."""
+
+    sizes: npt.NDArray[np.int64]  # (pairs, 2): words of the source and of the target sentence
+
+    @abstractmethod
+    def link_table(self, pairs: npt.NDArray[np.int64], decoding: Decoding) -> LinkTable:
+        """Return the links of some pairs, by number, as arrays."""
 
 
 class Posteriors(NamedTuple):
@@ -220,6 +232,14 @@ class Recipe(ABC):
     def align(self, pairs: Sequence[SentencePair], decoding: Decoding | None = None) -> list[Alignment]:
         """Return the links of each pair, and nothing else."""
         return [inference.alignment for inference in self.infer(pairs, decoding or Decoding())]
+
+    def link_table(self, pairs: Sequence[SentencePair], decoding: Decoding) -> LinkTable:
+        """Return the links of each pair as arrays; for recipes that have them so, this is quicker."""
+        return LinkTable.of(self.align(pairs, decoding))
+
+    def learned_text(self) -> LearnedText | None:
+        """Return the text that it has just learned from, if it was asked to hold it and can align it."""
+        return None
 
     @abstractmethod
     def save(self, directory: Path) -> None:

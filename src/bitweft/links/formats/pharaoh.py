@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TypeAlias
 
 from bitweft.errors import InputError
 from bitweft.links.alignment import Alignment, Entry, Link
+from bitweft.links.table import LinkTable
 from bitweft.text.lines import LineFile
 
 # One word of a line: its link (none for a word linked to NULL), whether it is sure, its probability.
@@ -112,6 +114,29 @@ def format_line(entry: Entry, link_format: str) -> str:
     return " ".join(
         f"{s + first}{mark if (s, t) in entry.unsure else '-'}{t + first}" for s, t in entry.alignment.links
     )
+
+
+class _Texts(dict[int, str]):
+    """Write links: each text is made once, so that a link of a long text costs a look-up."""
+
+    def __missing__(self, link: int) -> str:
+        text = f"{link >> _SHIFT}-{link & (1 << _SHIFT) - 1}"
+        if len(self) < _KEPT:
+            self[link] = text
+        return text
+
+
+_SHIFT = 32
+_KEPT = 1 << 16
+_TEXTS = _Texts()
+
+
+def format_table(table: LinkTable) -> list[str]:
+    """Write a line of plain links for each pair of a table, without its end."""
+    links = (table.source.astype("int64") << _SHIFT) | table.target
+    texts = list(map(_TEXTS.__getitem__, links.tolist()))
+    bounds = table.offsets.tolist()
+    return [" ".join(texts[first:last]) for first, last in pairwise(bounds)]
 
 
 def decimal(number: float) -> str:

@@ -14,7 +14,8 @@ from bitweft.links.alignment import Alignment, Entry, GoldAlignment, outside
 from bitweft.links.formats.giza import format_giza, read_giza
 from bitweft.links.formats.jsonl import format_jsonl, read_jsonl
 from bitweft.links.formats.naacl import format_naacl, read_naacl
-from bitweft.links.formats.pharaoh import format_line, read_lines
+from bitweft.links.formats.pharaoh import format_line, format_table, read_lines
+from bitweft.links.table import LinkTable
 from bitweft.text.bitext import SentencePair
 from bitweft.text.lines import LineFile
 
@@ -31,6 +32,7 @@ class LinkFormat:
     base_is_fixed: bool = True
     holds_possible: bool = False
     line_a_pair: bool = True
+    write_table: Callable[[LinkTable], list[str]] | None = None  # a line for each pair, of arrays of links
 
 
 def _line_format(name: str, summary: str, *, holds_possible: bool = False) -> LinkFormat:
@@ -42,6 +44,7 @@ def _line_format(name: str, summary: str, *, holds_possible: bool = False) -> Li
         one_based=name == "talp",
         base_is_fixed=False,
         holds_possible=holds_possible,
+        write_table=format_table if name == "pharaoh" else None,
     )
 
 

@@ -33,6 +33,7 @@ from bitweft.recipes.default.compiled.types import (
     Sums,
     Tally,
     Words,
+    common_counts,
     new_count_table,
     new_tally,
     no_cells,
@@ -114,7 +115,7 @@ class Counting:
             _words(own, facts)
             for own, facts in zip((shard.source, shard.target), (state.source, state.target), strict=True)
         )
-        self.inputs = Inputs(source, target, state.counts, state.prior)
+        self.inputs = Inputs(source, target, state.counts, state.prior, common_counts(state.counts))
         self._tally = new_tally(1, state.prior.jumps.shape[1])
         self._unlinked = tuple(np.zeros((len(side.nulls), 2), np.int64) for side in (source, target))
         self._tables = [new_count_table() for _ in range(TABLES)]

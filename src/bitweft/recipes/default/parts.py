@@ -98,7 +98,8 @@ class DefaultParts(PartTraining):
         state = merge(last, [_total(_sums(part, last) for part in parts)])
         recipe.record.append({"phase": "count", "entries": len(state.counts.values)})
         recipe.before = last if self.passes_left else None
-        recipe.prior, recipe.counts = state.prior, state.counts
+        recipe.prior = state.prior
+        recipe.set_counts(state.counts)
         recipe.nulls = [state.source.nulls, state.target.nulls]
 
 

@@ -16,6 +16,7 @@ from bitweft.errors import ModelError, UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.evaluate import evaluate
 from bitweft.links.known import WordPair
+from bitweft.links.table import LinkTable
 from bitweft.progress import Progress
 from bitweft.recipes.base import (
     NO_EXTRAS,
@@ -23,6 +24,7 @@ from bitweft.recipes.base import (
     Decoding,
     FitExtras,
     Inference,
+    LearnedText,
     Offer,
     Posteriors,
     Recipe,
@@ -37,15 +39,18 @@ from bitweft.recipes.default.checkpoints import with_checkpoints
 from bitweft.recipes.default.compiled import needs_compiling
 from bitweft.recipes.default.compiled.refine import Deciding, Signs, are_signs, look, refine
 from bitweft.recipes.default.compiled.types import (
+    NO_TABLE,
     Cells,
     Counts,
     Doubles,
     Floats,
     Inputs,
     Ints,
+    Longs,
     Prior,
     Sums,
     Words,
+    common_counts,
     new_tally,
     no_cells,
 )
@@ -102,17 +107,18 @@ class Coded(NamedTuple):
     target: Words
     counts: Counts
     signs: Signs
+    common: Floats
 
     def inputs(self, prior: Prior) -> Inputs:
         """Return what the inner loops take."""
-        return Inputs(self.source, self.target, self.counts, prior)
+        return Inputs(self.source, self.target, self.counts, prior, self.common)
 
 
 class DefaultRecipe(Recipe):
     """Train and apply the default aligner."""
 
     name = "default"
-    revision = 2
+    revision = 3
     offers = frozenset(
         {
             Offer.SCORES,
@@ -152,9 +158,9 @@ class DefaultRecipe(Recipe):
         self.signs: list[Floats] = []
         self.refiner: Refiner = shipped()
         self.tuned: Tuned | None = None
-        self.before: State | None = (
-            None  # of learning in parts: what the last pass went by, if one is to come
-        )
+        self.texts: Sequence[Text] | None = None  # what was learned from, if it is held
+        self._common = NO_TABLE
+        self.before: State | None = None  # in parts: what the last pass went by, if there is one to come
 
     @property
     def workers(self) -> int:
@@ -206,6 +212,7 @@ class DefaultRecipe(Recipe):
         checkpoint = extras.checkpoint
         yield from learning.run() if checkpoint is None else with_checkpoints(learning, checkpoint)
         self.take(learning, extras.continue_training)
+        self.texts = texts if extras.hold_text else None
 
     def in_parts(self) -> DefaultParts:
         """Return what learns from a text in parts."""
@@ -247,9 +254,14 @@ class DefaultRecipe(Recipe):
         self.record = [*self.record, *learning.record] if continuing else learning.record
         self._set(spellings, [side.table for side in learning.sides], learning.vectors)
         self.prior = learning.prior._replace(chained=True)
-        self.counts = learning.counts
+        self.set_counts(learning.counts)
         self.nulls = nulls
         self.scales = learning.scales
+
+    def set_counts(self, counts: Counts) -> None:
+        """Take over counts, with the table that looks common words up."""
+        self.counts = counts
+        self._common = common_counts(counts)
 
     def _set(self, spellings: list[Spelling], tables: list[Floats], vectors: list[Floats]) -> None:
         self.spellings = spellings
@@ -278,13 +290,26 @@ class DefaultRecipe(Recipe):
         scores = np.empty(pairs)
         with one_blas_thread():
             cells = self._cells(coded, pairs, threshold, style, scores)
-        links = list(zip(cells.source.tolist(), cells.target.tolist(), strict=True))
-        values = cells.values.tolist()
-        bounds = cells.offsets.tolist()
-        return [
-            Inference(Alignment(tuple(links[a:b]), tuple(values[a:b])), score)
-            for a, b, score in zip(bounds[:-1], bounds[1:], scores.tolist(), strict=True)
-        ]
+        return list(map(Inference, LinkTable(*cells).alignments(), scores.tolist()))
+
+    def link_table(self, pairs: Sequence[SentencePair], decoding: Decoding) -> LinkTable:
+        """Return the links of each pair as arrays."""
+        if decoding.by_direction or not pairs:
+            return super().link_table(pairs, decoding)
+        self._learned()
+        return self._table(self._encode(pairs), len(pairs), decoding)
+
+    def _table(self, coded: Coded, pairs: int, decoding: Decoding) -> LinkTable:
+        with one_blas_thread():
+            return LinkTable(*self._cells(coded, pairs, decoding.threshold, decoding.style, np.empty(pairs)))
+
+    def held_table(self, texts: Sequence[Text], pairs: Longs, decoding: Decoding) -> LinkTable:
+        """Return the links of pairs of a text that it has learned from, as arrays."""
+        return self._table(self._code_of(texts, pairs), len(pairs), decoding)
+
+    def learned_text(self) -> LearnedText | None:
+        """Return the text that it has just learned from, if it was asked to hold it."""
+        return None if self.texts is None else _Held(self, self.texts)
 
     def _cells(
         self, coded: Coded, pairs: int, threshold: float | None, style: float | None, scores: Doubles
@@ -412,7 +437,19 @@ class DefaultRecipe(Recipe):
         signs = (
             np.concatenate([own, are_signs(words)]) for own, words in zip(self.signs, unseen, strict=True)
         )
-        return Coded(sides[0], sides[1], self._with_unseen(*unseen), Signs(*signs))
+        return Coded(sides[0], sides[1], self._with_unseen(*unseen), Signs(*signs), self._common)
+
+    def _code_of(self, texts: Sequence[Text], pairs: Longs) -> Coded:
+        """Give some pairs of a text that it has learned from as the inner loops take them."""
+        sides = []
+        facts = zip(self.classes, self.nulls, self.scales, self.vectors, strict=True)
+        for text, own_facts in zip(texts, facts, strict=True):
+            lengths = text.offsets[pairs + 1] - text.offsets[pairs]
+            offsets = np.concatenate([[0], np.cumsum(lengths)])
+            places = np.arange(offsets[-1]) + np.repeat(text.offsets[pairs] - offsets[:-1], lengths)
+            none = np.empty((0, own_facts[3].shape[1]), np.float32)
+            sides.append(Words(text.tokens[places], offsets, *own_facts, none))
+        return Coded(sides[0], sides[1], self._learned(), Signs(*self.signs), self._common)
 
     def _with_unseen(self, source: list[str], target: list[str]) -> Counts:
         """Return the counts, where words that training did not see have their cognates too."""
@@ -477,10 +514,10 @@ class DefaultRecipe(Recipe):
         ]
         recipe.prior = read_prior(arrays, recipe.config)
         likeness = float(arrays.take("likeness", np.float64, (1,), low=0, high=1)[0])
+        counts = read_counts(arrays, counts)
         begun = any(phase.get("phase") == "count" for phase in recipe.record)
-        recipe.counts = read_counts(arrays, counts)._replace(
-            strength=recipe.config.strength if begun else 0.0, cognate_probability=likeness
-        )
+        strength = recipe.config.strength if begun else 0.0  # without a pass, vectors alone decide
+        recipe.set_counts(counts._replace(strength=strength, cognate_probability=likeness))
         vectors = [
             arrays.take(f"{name}.vectors", np.float32, (len(own.words), width), low=-LARGEST, high=LARGEST)
             for name, own in zip(("source", "target"), spellings, strict=True)
@@ -501,6 +538,19 @@ class DefaultRecipe(Recipe):
             before = Arrays(directory / BEFORE)
             recipe.before = read_state(before, state_of(recipe), no_counts(spellings), recipe.config)
         return recipe
+
+
+class _Held(LearnedText):
+    """Align a text by the numbers that learning has made of it."""
+
+    def __init__(self, recipe: DefaultRecipe, texts: Sequence[Text]) -> None:
+        self._recipe = recipe
+        self._texts = texts
+        self.sizes = np.stack([np.diff(text.offsets) for text in texts], 1)
+
+    def link_table(self, pairs: Longs, decoding: Decoding) -> LinkTable:
+        """Return the links of some pairs, by number, as arrays."""
+        return self._recipe.held_table(self._texts, pairs, decoding)
 
 
 def _all_words(spelling: Spelling) -> list[str]:

@@ -32,7 +32,7 @@ def emissions(inputs: Inputs, pair: int, totals: tuple[float, float], own: Float
     )
     strength, probability = np.float32(counts.strength), np.float32(counts.cognate_probability)
     cognates = counts.cognates
-    found = look_up(counts, s_tokens, t_tokens, own)
+    found = look_up(counts, inputs.common, s_tokens, t_tokens, own)
     for t in range(len(t_tokens)):
         cognate = cognates[t_tokens[t]]
         for s in range(len(s_tokens)):
@@ -71,16 +71,24 @@ def _word_weights(
 
 
 @compiled()
-def look_up(counts: Counts, s_tokens: Ints, t_tokens: Ints, own: Floats) -> Floats:
-    """Look up the counts of a pair's cells, (target, source), less what the pair itself added to them."""
+def look_up(counts: Counts, common: Floats, s_tokens: Ints, t_tokens: Ints, own: Floats) -> Floats:
+    """Look up the counts of a pair's cells, (target, source), less what the pair itself added to them.
+
+    Those of two common words stand in a table, most of the others in the short rows of rare target words.
+    """
     found = np.zeros((len(t_tokens), len(s_tokens)), np.float32)
     offsets, sources, values = counts.offsets, counts.sources, counts.values
     for t in range(len(t_tokens)):
-        if t_tokens[t] + 1 >= len(offsets):  # a word that training did not see
+        target = t_tokens[t]
+        if target + 1 >= len(offsets):  # a word that training did not see
             continue
-        first, end = offsets[t_tokens[t]], offsets[t_tokens[t] + 1]
+        first, end = offsets[target], offsets[target + 1]
+        at_once = len(common) if target < len(common) else 0
         for s in range(len(s_tokens)):
             source = s_tokens[s]
+            if source < at_once:
+                found[t, s] = common[target, source]
+                continue
             low, high = first, end
             while low < high:
                 middle = (low + high) // 2

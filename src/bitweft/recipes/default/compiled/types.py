@@ -19,6 +19,7 @@ Doubles: TypeAlias = npt.NDArray[np.float64]
 CLIP = 10  # jumps of so many words and more weigh alike
 BUCKETS = 16  # of the distance to the diagonal
 LARGEST = 14.0  # of a score: exp(14) is more than any ratio that a million pairs can show
+COMMON = 1024  # words of each side whose counts are found at once
 ONE = 1 << 24  # one, in sums of whole numbers: they do not depend on the order
 
 
@@ -107,6 +108,9 @@ class Explained(NamedTuple):
     scales: Floats  # (steps or more): the scaling factors, whose product is the likelihood
 
 
+NO_TABLE: Floats = np.empty((0, 0), np.float32)
+
+
 class Inputs(NamedTuple):
     """Hold all that the posteriors of pairs follow from."""
 
@@ -114,6 +118,7 @@ class Inputs(NamedTuple):
     target: Words
     counts: Counts
     prior: Prior
+    common: Floats = NO_TABLE  # (target words, source words): counts of the first words of each side
 
 
 class Sums(NamedTuple):
@@ -185,6 +190,17 @@ class AdamRoom(NamedTuple):
     touched: Longs  # (rows): zero before and after
     sums: Floats  # (rows, dimensions): the gradient of each row that is touched
     decays: Floats  # (2, powers): the powers 0, 1, … of both moments' decay rates
+
+
+def common_counts(counts: Counts) -> Floats:
+    """Lay out the counts of the commonest words, which have the first numbers: (target, source)."""
+    size = min(COMMON, len(counts.target), len(counts.source))
+    table = np.zeros((size, size), np.float32)
+    own = slice(0, counts.offsets[size])
+    targets = np.repeat(np.arange(size), np.diff(counts.offsets[: size + 1]))
+    common = counts.sources[own] < size
+    table[targets[common], counts.sources[own][common]] = counts.values[own][common]
+    return table
 
 
 def new_tally(groups: int, classes: int = 1) -> Tally:

@@ -17,7 +17,7 @@ ROWS = 65_536  # of a group: as many are held at a time
 FORMATS = (*LINK_FORMATS, PARQUET)  # that links of a text can be written in
 
 
-class LinkTable:
+class ParquetLinks:
     """Write rows of links (`0-0 1-2`), score, and the links' probabilities."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -54,7 +54,7 @@ class LinkTable:
 
 
 @contextmanager
-def open_links(path: str | None, link_format: str, *, force: bool = False) -> Iterator[TextIO | LinkTable]:
+def open_links(path: str | None, link_format: str, *, force: bool = False) -> Iterator[TextIO | ParquetLinks]:
     """Open what links of this format are written to; the file appears, whole, when the block ends well.
 
     Raises:
@@ -68,6 +68,6 @@ def open_links(path: str | None, link_format: str, *, force: bool = False) -> It
     if path is None or path == "-":
         raise UsageError("--to parquet needs a file: give -o FILE")
     with open_binary(path, force=force) as raw:
-        table = LinkTable(raw)
+        table = ParquetLinks(raw)
         yield table
         table.close()
