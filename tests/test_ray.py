@@ -1,4 +1,4 @@
-"""Shards on Ray, on a cluster of two nodes of one core each, with all that can go wrong there.
+"""Aligning and training on Ray, on a cluster of two nodes of one core each, with all that can go wrong there.
 
 Run by `make test-ray`; skipped where Ray is not installed.
 """
@@ -24,8 +24,9 @@ ray = pytest.importorskip("ray", reason="needs the extra ray: pip install 'bitwe
 from ray.cluster_utils import Cluster  # noqa: E402
 
 from bitweft.cluster import align as cluster_align  # noqa: E402
-from bitweft.cluster import engine  # noqa: E402
 from bitweft.cluster.align_batches import AlignBatches  # noqa: E402
+from bitweft.cluster.engine import Ray  # noqa: E402
+from bitweft.cluster.workers import packed  # noqa: E402
 from bitweft.corpus.align_files import LinkOptions  # noqa: E402
 from bitweft.corpus.align_shards import ShardJob, align_shards, model_digest  # noqa: E402
 from bitweft.corpus.shards import Shard, find_shards  # noqa: E402
@@ -197,28 +198,40 @@ def test_a_full_disk_is_left_to_its_node(
     with cluster() as nodes:
         ray.init(nodes.address, log_to_driver=False)
         full = nodes.second.node_id
-        plain = cluster_align._align
+        plain = cluster_align.align_one
 
         def work(*arguments: Any) -> Any:
             if ray.get_runtime_context().get_node_id() != full:
                 return plain(*arguments)
-            sync = os.fsync
 
-            def no_room(descriptor: int) -> None:
+            def no_room(descriptor: Any) -> None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-            os.fsync = no_room
+            sync, os.fsync = os.fsync, no_room
             try:
                 return plain(*arguments)
             finally:
                 os.fsync = sync
 
-        shared = [ray.put(cluster_align.packed(str(model))), ray.put((job(model, resume=True), 1))]
+        engine = Ray()
+        aligning = cluster_align.Aligning(engine.share(packed(str(model))), job(model, resume=True), 1)
         files = shards(corpus, tmp_path / "out")
-        found = dict(engine.run(engine.Tasks(work, shared), files, lambda *news: None))
-        assert not [each for each in found.values() if isinstance(each, BitweftError)]
+        tried = list(engine.run(work, files, engine.share(aligning), lambda *news: None))
+        assert sorted(number for number, _ in tried) == list(range(SHARDS))
+        assert not [each for _, each in tried if isinstance(each, BitweftError)]
         assert contents(tmp_path / "out") == expected
         nodes.remove_node(nodes.second)
+
+
+def test_disks_that_are_full_everywhere_are_an_error(tmp_path: Path) -> None:
+    def work(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with cluster() as nodes:
+        ray.init(nodes.address, log_to_driver=False)
+        engine = Ray()
+        found = [each for _, each in engine.run(work, [1, 2], engine.share(None), lambda *news: None)]
+    assert len(found) == 2 and all("No space left" in str(each) for each in found)
 
 
 def test_the_error_of_one_shard_does_not_stop_the_others(
@@ -255,3 +268,63 @@ def test_ray_data(corpus: Path, model: Path) -> None:
 def test_no_cluster_is_an_error_in_plain_words(model: Path, corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(BitweftError, match="no cluster could be reached"):
         align(model, corpus, tmp_path / "out", "127.0.0.1:1")
+
+
+TRAIN = ["--set", "descent_pairs=2000", "--threads", "1"]
+
+
+def train(corpus: Path, model: Path, *options: str) -> list[str]:
+    """Name the command that trains on the shards."""
+    command = [sys.executable, "-m", "bitweft", "train", "--shards", str(corpus / "*.tsv"), "--format", "tsv"]
+    return [*command, "-o", str(model), *TRAIN, *options]
+
+
+@pytest.fixture(scope="module")
+def weights(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Train by one process on the whole text."""
+    directory = tmp_path_factory.mktemp("whole")
+    text = directory / "text.tsv"
+    text.write_bytes(b"".join(path.read_bytes() for path in sorted(corpus.glob("*.tsv"))))
+    command = [sys.executable, "-m", "bitweft", "train", str(text), "--format", "tsv", *TRAIN]
+    subprocess.run([*command, "-o", str(directory / "model")], check=True, capture_output=True)
+    return (directory / "model" / "weights.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("kills", [0, 5])
+def test_training_on_two_nodes_gives_the_model_of_one_process(
+    corpus: Path, weights: bytes, tmp_path: Path, kills: int
+) -> None:
+    with cluster() as nodes:
+        driver = subprocess.Popen(train(corpus, tmp_path / "model", "--ray", nodes.address, "-q"))
+        if kills:
+            killing(kills, seed=kills)()
+        assert driver.wait() == 0
+    assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_training_goes_on_after_its_driver_was_killed(corpus: Path, weights: bytes, tmp_path: Path) -> None:
+    parts = tmp_path / "model.parts"
+    with cluster() as nodes:
+        command = train(corpus, tmp_path / "model", "--ray", nodes.address, "--resume", "-q")
+        for reached in ("1.0000*.part", "2.0000*.part"):
+            driver = subprocess.Popen(command)
+            until = time.monotonic() + 240
+            while not list(parts.glob(reached)) and time.monotonic() < until:
+                time.sleep(0.05)
+            driver.kill()
+            driver.wait()
+            assert list(parts.glob(reached)) and not (tmp_path / "model").exists()
+        subprocess.run(command, check=True)
+    assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_training_survives_a_node_that_leaves(corpus: Path, weights: bytes, tmp_path: Path) -> None:
+    with cluster() as nodes:
+        driver = subprocess.Popen(train(corpus, tmp_path / "model", "--ray", nodes.address, "-q"))
+        while not list(tmp_path.glob("model.parts/1.*.part")) and driver.poll() is None:
+            time.sleep(0.05)
+        nodes.remove_node(nodes.second, allow_graceful=False)
+        assert driver.wait() == 0
+    assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
