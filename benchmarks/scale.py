@@ -88,9 +88,9 @@ def run_steps(steps: Steps, shards: Sequence[Path]) -> None:
         options = ("--from", model[number], "-o", model[number + 1], "--force")
         steps.run(f"merge {number}", "merge", *parts, *options)
     links = str(steps.directory / "links")
-    options = ("--model", model[-1], "-o", links, "--force", "--threads", "1")
+    aligning = ("--model", model[-1], "-o", links, "--force", "--threads", "1")
     for shard in shards[-3:]:
-        steps.run(f"align {shard.stem}", "align", str(shard), *options)
+        steps.run(f"align {shard.stem}", "align", str(shard), *aligning)
 
 
 def growth(steps: Steps, shards: Sequence[Path], number: int) -> list[int]:

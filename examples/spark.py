@@ -1,4 +1,4 @@
-"""Align a data frame of Spark with `mapInPandas`. Needs: pip install bitweft pyspark pandas pyarrow, and Java."""
+"""Align a data frame of Spark with `mapInPandas`. Needs: pip install bitweft pyspark pandas pyarrow; Java."""
 
 from __future__ import annotations
 

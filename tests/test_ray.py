@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -204,14 +205,8 @@ def test_a_full_disk_is_left_to_its_node(
             if ray.get_runtime_context().get_node_id() != full:
                 return plain(*arguments)
 
-            def no_room(descriptor: Any) -> None:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-            sync, os.fsync = os.fsync, no_room
-            try:
+            with mock.patch("os.fsync", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
                 return plain(*arguments)
-            finally:
-                os.fsync = sync
 
         engine = Ray()
         aligning = cluster_align.Aligning(engine.share(packed(str(model))), job(model, resume=True), 1)

@@ -146,7 +146,8 @@ class Ray:
         full: set[str] = set()  # nodes
         running: dict[ObjectRef, int] = {}
         while waiting or running:
-            while waiting and len(running) < self._room():
+            room = self._room()
+            while waiting and len(running) < room:
                 number = waiting.pop()
                 placed = attempt.options(num_cpus=self.cores, max_retries=RETRIES, **_elsewhere(full))
                 running[placed.remote(work, items[number], shared, board, number)] = number

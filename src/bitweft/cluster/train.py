@@ -24,7 +24,7 @@ from bitweft.progress import Progress
 from bitweft.recipes.base import Offer, require
 from bitweft.recipes.parts import Survey
 from bitweft.storage import places
-from bitweft.storage.output import json_bytes, write_bytes
+from bitweft.storage.output import clear_leftovers, json_bytes, write_bytes
 from bitweft.text.bitext import Bitext
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class Training:
             firsts.append(survey.pairs)
             survey.add(own)
         del surveys
-        items = list(zip(shards, firsts, strict=True))
+        sizes = [after - first for first, after in zip(firsts, [*firsts[1:], survey.pairs], strict=True)]
+        items = list(zip(shards, firsts, sizes, strict=True))
         samples = self._all(choose_one, items, Reading(reading, training.chooser(survey)), "sampling", cost)
         for progress in training.descend(survey, samples):
             self.tell(progress)
@@ -81,23 +82,25 @@ class Training:
         aligner.has_learned(survey.pairs, (source, target), seconds, names)
         aligner.about = replace(aligner.about, tokenize=reading.get("tokenize") or "space")
 
-    def count(self, aligner: Aligner, model: str, number: int, directory: str) -> list[str]:
-        """Count all shards by a model, into parts in a directory, and merge them; return the parts' names."""
+    def paths(self, number: int, directory: str) -> list[str]:
+        """Name the parts of a pass, in a directory."""
+        return [places.join(directory, f"{number}.{n:05}.part") for n in range(len(self.corpus.shards))]
+
+    def count(self, aligner: Aligner, model: str, paths: Sequence[str]) -> None:
+        """Count all shards by a model, into a part each, and merge them."""
         began = time.perf_counter()
-        places.make_directory(directory)
+        places.make_directory(places.parent(paths[0]))
         cost = [-time.process_time()]
         digest = model_digest(model)
-        paths = [places.join(directory, f"{number}.{n:05}.part") for n in range(len(self.corpus.shards))]
         counting = Counting(self.engine.share(packed(model)), digest, self.corpus.reading)
         items = list(zip(self.corpus.shards, paths, strict=True))
-        self._all(count_one, items, counting, f"counting links, pass {number}", cost)
+        self._all(count_one, items, counting, "count", cost)
         merge_parts(aligner, digest, paths)
         learned = aligner.about.training
         assert learned is not None
         seconds = time.perf_counter() - began, sum(cost) + time.process_time()
         total = learned.seconds + seconds[0], learned.cpu_seconds + seconds[1]
         aligner.has_learned(learned.pairs, learned.words, total, learned.files)
-        return paths
 
     def _all(
         self,
@@ -154,12 +157,11 @@ def survey_one(inputs: Inputs, shared: Shared[Reading]) -> tuple[Survey, int]:
     return found, found.pairs
 
 
-def choose_one(item: tuple[Inputs, int], shared: Shared[Reading]) -> tuple[Part, int]:
+def choose_one(item: tuple[Inputs, int, int], shared: Shared[Reading]) -> tuple[Part, int]:
     """Choose the sample of a shard, in a worker."""
-    (inputs, first), (reading, choose) = item, shared.get()
-    bitext = Bitext(*inputs, **reading)
-    found: Part = choose(bitext, first)
-    return found, bitext.count()
+    (inputs, first, pairs), (reading, choose) = item, shared.get()
+    found: Part = choose(Bitext(*inputs, **reading), first)
+    return found, pairs
 
 
 def count_one(item: tuple[Inputs, str], shared: Shared[Counting]) -> tuple[None, int]:
@@ -173,28 +175,35 @@ class Kept:
     """Keep models on their way in a directory, to go on from after a stop."""
 
     def __init__(self, directory: str, about: Mapping[str, Any], *, resume: bool) -> None:
-        """Take a directory that is not there, or was begun with the same text and settings.
+        """Take a directory that is not there, is empty, or was begun with the same text and settings.
 
         Raises:
-            InputError: there is one, and `resume` is not set.
+            InputError: it holds something else, or `resume` is not set.
             ModelError: it is of another text, or of other settings.
         """
         self.directory = Path(directory)
-        job = self.directory / JOB
-        if self.directory.exists() and not resume:
+        self._job = self.directory / JOB
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if self._job.exists() and not resume:
             message = "there are parts of earlier training: give --resume to go on, or remove it"
             raise InputError(message, file=directory)
-        value = json.loads(json_bytes(about))
-        if job.exists():
-            known = json.loads(job.read_bytes())
-            differing = [key for key in value if known.get(key) != value[key]]
-            if differing:
-                raise ModelError(
-                    f"{job}: the parts are of another {differing[0]}; give the same text and options again, "
-                    "or remove the directory"
-                )
-        self.directory.mkdir(parents=True, exist_ok=True)
-        write_bytes(job, json_bytes(about))
+        if not self._job.exists() and any(self.directory.iterdir()):
+            raise InputError("holds what is no training in parts: remove it", file=directory)
+        if self._job.exists():
+            self._check(json.loads(json_bytes(about)))
+        write_bytes(self._job, json_bytes(about))
+
+    def _check(self, about: Mapping[str, Any]) -> None:
+        try:
+            known = json.loads(self._job.read_bytes())
+            differing = [key for key in about if known[key] != about[key]]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"{self._job}: cannot be used: {error!r}; remove the directory") from error
+        if differing:
+            raise ModelError(
+                f"{self._job}: the parts are of another {differing[0]}; give the same text and options "
+                "again, or remove the directory"
+            )
 
     def path(self, passes: int) -> str:
         """Name the model after so many passes."""
@@ -206,8 +215,12 @@ class Kept:
         return max(passes, 0), None if passes < 0 else self.path(passes)
 
     def remove(self) -> None:
-        """Remove all that was kept."""
-        shutil.rmtree(self.directory)
+        """Remove all that was kept, and the directory if nothing else is in it."""
+        for path in self.directory.glob("*.weft"):
+            shutil.rmtree(path)
+        self._job.unlink()
+        if not any(self.directory.iterdir()):
+            self.directory.rmdir()
 
 
 def about_job(aligner: Aligner, corpus: Corpus) -> dict[str, Any]:
@@ -247,14 +260,15 @@ def train_on_shards(
         training.begin(aligner)
         aligner.save(model)
     aligner = Aligner.load(model, threads=threads)
-    made: list[str] = []
+    directory = parts or str(kept.directory)
     while aligner.recipe.in_parts().passes_left:
         passes += 1
-        made += training.count(aligner, model, passes, parts or str(kept.directory))
+        training.count(aligner, model, training.paths(passes, directory))
         if aligner.recipe.in_parts().passes_left:
             model = kept.path(passes)
             aligner.save(model)
     finish(aligner)
-    for path in made:
+    for path in (path for number in range(1, passes + 1) for path in training.paths(number, directory)):
+        clear_leftovers(path)
         places.remove(path)
     kept.remove()

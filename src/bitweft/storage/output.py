@@ -236,6 +236,8 @@ def same_place(one: AnyPath, other: AnyPath) -> bool:
 
 def clear_leftovers(path: AnyPath) -> None:
     """Remove what killed writers of `path` have left beside it; what a living one makes stays."""
+    if is_remote(path):
+        return
     target = Path(os.path.realpath(path))
     if _beside(target).is_dir():
         with suppress(InputError), _workspace(target, path):
