@@ -95,6 +95,7 @@ from bitweft.text.bitext import SentencePair
 
 WEIGHTS = "weights.safetensors"
 NO_ROOM = np.empty(0, np.float32)
+READ = 10_000  # pairs, after which it is told how many were read
 COMPILING = "compiling the inner loops, once per installation; this takes half a minute"
 
 
@@ -192,6 +193,8 @@ class DefaultRecipe(Recipe):
             readers[1].add(pair.target.tokens)
             if certain.links:
                 links[number] = certain
+            if (number + 1) % READ == 0:
+                yield Progress(number + 1, 0, "reading")
         more = [Counter(own) for own in word_counts(lexicon)]
         if extras.continue_training:
             self._learned()
