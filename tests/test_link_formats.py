@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from bitweft.links.formats.registry import (
     write_entries,
     write_gold,
 )
+from bitweft.links.table import LinkTable
 from bitweft.text.bitext import Bitext, SentencePair, tokenize
 from bitweft.text.lines import LineFile
 
@@ -352,3 +354,21 @@ def test_published_counts_of_the_hansards() -> None:
     assert len(gold) == 447
     assert sum(len(links.sure) for links in gold) == 4038
     assert sum(len(links.possible - links.sure) for links in gold) == 13400
+
+
+@given(st.lists(alignments()))
+def test_tables_of_links_are_written_as_their_alignments(found: list[Alignment]) -> None:
+    table = LinkTable.of(found)
+    write = LINK_FORMATS["pharaoh"].write_table
+    assert write is not None
+    assert write(table) == [str(alignment) for alignment in found]
+    assert [own.links for own in table.alignments()] == [own.links for own in found]
+
+
+def test_tables_keep_probabilities_and_take_pairs_without_links_in_between() -> None:
+    table = LinkTable.of([Alignment.of([(0, 1), (70_000, 2)]), Alignment(), Alignment.of([(3, 3)])])
+    scored = table._replace(probabilities=np.array([0.5, 0.25, 1.0], np.float32))
+    assert scored.alignments()[0] == Alignment.of([(0, 1), (70_000, 2)], [0.5, 0.25])
+    wider = scored.with_empty([True, False, False, True, False])
+    assert [str(own) for own in wider.alignments()] == ["", "0-1 70000-2", "", "", "3-3"]
+    assert LinkTable.of([]).with_empty([True, True]).offsets.tolist() == [0, 0, 0]

@@ -97,6 +97,7 @@ from bitweft.text.bitext import SentencePair
 WEIGHTS = "weights.safetensors"
 BEFORE = "before.safetensors"
 NO_ROOM = np.empty(0, np.float32)
+READ = 10_000  # pairs, after which it is told how many were read
 COMPILING = "compiling the inner loops, once per installation; this takes half a minute"
 
 
@@ -196,6 +197,8 @@ class DefaultRecipe(Recipe):
             readers[1].add(pair.target.tokens)
             if certain.links:
                 links[number] = certain
+            if (number + 1) % READ == 0:
+                yield Progress(number + 1, 0, "reading")
         more = [Counter(own) for own in word_counts(lexicon)]
         if extras.continue_training:
             self._learned()
@@ -425,17 +428,16 @@ class DefaultRecipe(Recipe):
         for sentences, spelling, table, own_facts in zip(
             zip(*pairs, strict=True), self.spellings, self.tables, facts, strict=True
         ):
-            tokens: Iterable[Sequence[str]] = (sentence.tokens for sentence in sentences)
-            if self.config.lowercase:
-                tokens = ([token.lower() for token in sentence] for sentence in tokens)
-            numbers, offsets, words = spelling.encode(tokens)
+            tokens = (sentence.tokens for sentence in sentences)
+            numbers, offsets, words = spelling.encode(tokens, lowercase=self.config.lowercase)
             vectors = np.empty((len(words), table.shape[1]), np.float32)
             own = np.arange(len(words), dtype=np.int32)
             compose(own, *spelling.unseen_rows(words), table, vectors)
             sides.append(Words(numbers, offsets, *own_facts, vectors))
             unseen.append(words)
         signs = (
-            np.concatenate([own, are_signs(words)]) for own, words in zip(self.signs, unseen, strict=True)
+            np.concatenate([own, are_signs(words)]) if words else own  # no copy of a large vocabulary
+            for own, words in zip(self.signs, unseen, strict=True)
         )
         return Coded(sides[0], sides[1], self._with_unseen(*unseen), Signs(*signs), self._common)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,7 @@ class Spelling:
         self.words = words
         self.affixes = affixes
         self.short = _short(words.entries)
+        self._forms: _Forms | None = None
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Spelling:
@@ -84,27 +86,21 @@ class Spelling:
         return (first + known[affix] for affix in affixes(word, short=self.short) if affix in known)
 
     def encode(
-        self, sentences: Iterable[Sequence[str]]
+        self, sentences: Iterable[Sequence[str]], *, lowercase: bool = False
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], list[str]]:
         """Return the tokens' numbers, where each sentence begins, and the unseen words, numbered last."""
-        known = self.words.known
+        if self._forms is None or self._forms.lowercase != lowercase:
+            self._forms = _Forms(self.words.known, lowercase)
+        sentences = list(sentences)
+        offsets = np.zeros(len(sentences) + 1, np.int64)
+        np.cumsum([len(sentence) for sentence in sentences], out=offsets[1:])
+        words = list(chain.from_iterable(sentences))
+        numbers = np.fromiter(map(self._forms.__getitem__, words), np.int32, len(words))
         unseen: dict[str, int] = {}
-        tokens = array("i")
-        offsets = array("q", [0])
-        for sentence in sentences:
-            try:
-                tokens.extend([known[word] for word in sentence])
-            except KeyError:
-                tokens.extend(
-                    [
-                        known[word]
-                        if word in known
-                        else unseen.setdefault(word, len(self.words) + len(unseen))
-                        for word in sentence
-                    ]
-                )
-            offsets.append(len(tokens))
-        return _array(tokens), np.frombuffer(offsets, np.int64), list(unseen)
+        for place in np.flatnonzero(numbers < 0).tolist():
+            word = words[place].lower() if lowercase else words[place]
+            numbers[place] = unseen.setdefault(word, len(self.words) + len(unseen))
+        return numbers, offsets, list(unseen)
 
     def save(self, directory: Path, name: str) -> None:
         """Write words and affixes as text, a line each, with their counts."""
@@ -167,6 +163,21 @@ class Reader:
         for start in range(0, len(tokens), storage.BLOCK):
             tokens[start : start + storage.BLOCK] = final[tokens[start : start + storage.BLOCK]]
         return spelling, tokens, np.frombuffer(self._offsets, np.int64)
+
+
+class _Forms(dict[str, int]):
+    """Number known words as they are written, each form lower-cased once; what is not known is −1."""
+
+    def __init__(self, known: Mapping[str, int], lowercase: bool) -> None:
+        super().__init__()
+        self.known = known
+        self.lowercase = lowercase
+
+    def __missing__(self, form: str) -> int:
+        number = self.known.get(form.lower() if self.lowercase else form, -1)
+        if number >= 0:
+            self[form] = number
+        return number
 
 
 class _Numbers(dict[str, int]):

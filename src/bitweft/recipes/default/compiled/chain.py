@@ -169,14 +169,12 @@ def _jump(mass: Floats, arrivals: Floats, far: Floats, anywhere: np.float32, out
     n = len(far)
     for k in range(len(out)):
         out[k] = anywhere
-    total = np.float32(0.0)
-    for k in range(n - CLIP):
-        total += mass[NEAR + k] * far[k, 1]
-        out[k + CLIP] += total
-    total = np.float32(0.0)
-    for k in range(n - CLIP):
-        total += mass[NEAR + n - 1 - k] * far[n - 1 - k, 0]
-        out[n - 1 - k - CLIP] += total
+    right = left = np.float32(0.0)
+    for k in range(n - CLIP):  # both at once: neither has to wait for the other
+        right += mass[NEAR + k] * far[k, 1]
+        left += mass[NEAR + n - 1 - k] * far[n - 1 - k, 0]
+        out[k + CLIP] += right
+        out[n - 1 - k - CLIP] += left
     _near_jumps(mass, arrivals, out)
 
 
@@ -186,14 +184,12 @@ def _jump_back(ahead: Floats, near: Floats, far: Floats, anywhere: np.float32, o
     n = len(far)
     for k in range(len(out)):
         out[k] = anywhere
-    total = np.float32(0.0)
-    for k in range(CLIP, n):
-        total += ahead[k - CLIP + NEAR]
-        out[k] += total * far[k, 0]
-    total = np.float32(0.0)
+    right = left = np.float32(0.0)
     for k in range(n - CLIP):
-        total += ahead[n - 1 - k + NEAR]
-        out[n - 1 - k - CLIP] += total * far[n - 1 - k - CLIP, 1]
+        left += ahead[NEAR + k]
+        right += ahead[NEAR + n - 1 - k]
+        out[k + CLIP] += left * far[k + CLIP, 0]
+        out[n - 1 - k - CLIP] += right * far[n - 1 - k - CLIP, 1]
     _near_jumps(ahead, near, out)
 
 

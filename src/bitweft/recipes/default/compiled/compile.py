@@ -27,23 +27,21 @@ OPTIONS: dict[str, Any] = {
     "error_model": "numpy",  # a check of every division would keep loops from being done in lanes
 }
 
-INNER: dict[str, Any] = {
-    # A copy of its own is optimized otherwise than the one inside its caller, and the process that compiles
-    # would take it where later ones, which load the caller, do not: the same seed would give two models.
-    "forceinline": True,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def compiled(*, entry: bool = False) -> Callable[[Function], Function]:
+def compiled(*, entry: bool = False, inlined: bool = True) -> Callable[[Function], Function]:
     """Compile a function when it is first called, and keep what was compiled.
 
     Args:
         entry: Whether Python calls the function; without an entry from Python, code is compiled in half the
             time.
+        inlined: Whether a copy stands in each place that it is called from. One that stands alone is
+            optimized otherwise than the copy that its caller is kept with, and the process that compiles
+            takes the former, later ones the latter: the same seed would give two models, unless, as in sums
+            by column, nothing depends on the order of sums. Where that is so, code is compiled once.
     """
-    options = OPTIONS if entry else {**OPTIONS, **INNER}
+    options = OPTIONS if entry else {**OPTIONS, **INNER, "forceinline": inlined}
 
     def decorate(function: Function) -> Function:
         dispatcher: Any = njit(**options)(function)

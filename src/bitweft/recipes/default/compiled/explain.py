@@ -9,10 +9,6 @@ from bitweft.recipes.default.compiled.compile import compiled
 from bitweft.recipes.default.compiled.lse import lse
 from bitweft.recipes.default.compiled.types import Direction, Explained, Prior, Tally
 
-# Numbers of the directions; as plain constants they would be types, and each be compiled for.
-FORWARD = np.int64(0)
-BACKWARD = np.int64(1)
-
 
 @compiled()
 def explain(own: Direction, prior: Prior, out: Explained, tally: Tally, group: int | np.int64) -> None:

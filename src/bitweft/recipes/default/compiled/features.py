@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.default.compiled.logarithms import logarithms
 from bitweft.recipes.default.compiled.types import Floats, Ints
 
 MARGIN = 2  # cells of nothing around a pair's matrices, so that every cell has neighbors
@@ -92,137 +93,166 @@ class Facts(NamedTuple):
     sign: Floats  # 1 if it has neither letter nor digit
 
 
+class Grid(NamedTuple):
+    """Hold what is known of each cell of one pair, (source, target), with a MARGIN of nothing around it."""
+
+    forward: Floats
+    backward: Floats
+    agreed: Floats  # √(forward · backward)
+    ratio: Floats  # log p(s, t) / p(s) p(t), the mean of both directions
+
+
 @compiled()
-def padded(matrix: Floats) -> Floats:
-    """Put a margin of zeros round a matrix."""
+def log_ratios(forward: Floats, backward: Floats) -> Floats:
+    """Return the mean of both directions' log ratios, (source, target)."""
+    n, m = backward.shape
+    logs = np.empty((n, m), np.float32)
+    for s in range(n):
+        for t in range(m):
+            logs[s, t] = (forward[t, s] + np.float32(1e-6)) * (backward[s, t] + np.float32(1e-6))
+    logarithms(logs)
+    return logs
+
+
+@compiled(inlined=False)
+def grid_of(t_own: Floats, s_own: Floats, ratios: Floats) -> Grid:
+    """Lay out both directions' posteriors, (target, source) and (source, target), and the ratios."""
+    n, m = s_own.shape
+    forward = np.zeros((n + 2 * MARGIN, m + 2 * MARGIN), np.float32)
+    backward, agreed, ratio = np.zeros_like(forward), np.zeros_like(forward), np.zeros_like(forward)
+    for s in range(n):
+        for t in range(m):
+            forward[s + MARGIN, t + MARGIN] = t_own[t, s]
+        for t in range(m):
+            f, b = forward[s + MARGIN, t + MARGIN], s_own[s, t]
+            backward[s + MARGIN, t + MARGIN] = b
+            agreed[s + MARGIN, t + MARGIN] = math.sqrt(max(f * b, np.float32(0.0)))
+            ratio[s + MARGIN, t + MARGIN] = np.float32(0.5) * ratios[s, t]
+    return Grid(forward, backward, agreed, ratio)
+
+
+@compiled(inlined=False)
+def turned_round(matrix: Floats) -> Floats:
+    """Return a matrix with its margin turned round, (target, source)."""
     n, m = matrix.shape
-    out = np.zeros((n + 2 * MARGIN, m + 2 * MARGIN), np.float32)
+    out = np.empty((m, n), np.float32)
     for s in range(n):
         for t in range(m):
-            out[s + MARGIN, t + MARGIN] = matrix[s, t]
+            out[t, s] = matrix[s, t]
     return out
 
 
-@compiled()
-def agreed_of(forward: Floats, backward: Floats) -> Floats:
-    """Return √(forward · backward), padded."""
-    n, m = forward.shape
-    out = np.zeros((n + 2 * MARGIN, m + 2 * MARGIN), np.float32)
-    for s in range(n):
-        for t in range(m):
-            out[s + MARGIN, t + MARGIN] = math.sqrt(max(forward[s, t] * backward[s, t], np.float32(0.0)))
-    return out
-
-
-@compiled()
-def candidates(forward: Floats, backward: Floats, agreed: Floats) -> tuple[Ints, Ints]:
+@compiled(inlined=False)
+def candidates(grid: Grid) -> tuple[Ints, Ints]:
     """List the cells worth a look: seen by a direction, or beside a strong one."""
-    n, m = forward.shape
-    s_cells = np.empty(n * m, np.int32)
-    t_cells = np.empty(n * m, np.int32)
-    size = 0
+    forward, backward, agreed, _ = grid
+    n, m = forward.shape[0] - 2 * MARGIN, forward.shape[1] - 2 * MARGIN
+    s_cells = np.empty(n * m + 1, np.int32)
+    t_cells = np.empty(n * m + 1, np.int32)
+    looked = np.empty(m, np.uint8)
+    size = np.uint64(0)
     for s in range(n):
+        a = s + MARGIN
+        for t in range(m):  # no branch, so that many are looked at together
+            b = t + MARGIN
+            beside = max(
+                max(max(agreed[a, b - 1], agreed[a, b + 1]), max(agreed[a - 1, b], agreed[a + 1, b])),
+                max(
+                    max(agreed[a - 1, b - 1], agreed[a + 1, b - 1]),
+                    max(agreed[a - 1, b + 1], agreed[a + 1, b + 1]),
+                ),
+            )
+            seen = max(forward[a, b], backward[a, b])
+            looked[t] = np.uint8(seen > np.float32(SEEN)) | np.uint8(beside > np.float32(BESIDE))
         for t in range(m):
-            looked = forward[s, t] > SEEN or backward[s, t] > SEEN
-            if not looked:
-                a, b = s + MARGIN, t + MARGIN
-                looked = (
-                    agreed[a, b - 1] > BESIDE
-                    or agreed[a, b + 1] > BESIDE
-                    or agreed[a - 1, b] > BESIDE
-                    or agreed[a + 1, b] > BESIDE
-                    or agreed[a - 1, b - 1] > BESIDE
-                    or agreed[a + 1, b - 1] > BESIDE
-                    or agreed[a - 1, b + 1] > BESIDE
-                    or agreed[a + 1, b + 1] > BESIDE
-                )
-            if looked:
-                s_cells[size] = s
-                t_cells[size] = t
-                size += 1
+            s_cells[size] = s
+            t_cells[size] = t
+            size += np.uint64(looked[t])
     return s_cells[:size], t_cells[:size]
 
 
-@compiled()
-def _two_best(matrix: Floats, rows: bool) -> tuple[Floats, Floats, Ints, Ints]:
-    """Return the best and second value of each row (or column) of a padded matrix, and where they are."""
-    n, m = matrix.shape[0] - 2 * MARGIN, matrix.shape[1] - 2 * MARGIN
-    size = n if rows else m
-    best = np.full(size, -1.0, np.float32)
-    second = np.full(size, -1.0, np.float32)
-    best_at = np.full(size, -1, np.int32)
-    second_at = np.full(size, -1, np.int32)
+class Summary(NamedTuple):
+    """Hold of each word of a side what the cells of its column come to."""
+
+    best: Floats  # √(forward · backward)
+    best_at: Ints  # which word of the other side has it
+    second: Floats
+    second_at: Ints
+    own: Floats  # the best posterior of the direction that explains the side
+    own_at: Ints
+    own_second: Floats
+    ratio: Floats  # the best
+    null: Floats  # the chance to have no link, with −1 before the first word and after the last
+    fertility: Floats  # the sum of the other direction's posteriors
+
+
+@compiled(inlined=False)
+def _summarize(agreed: Floats, own: Floats, other: Floats, ratios: Floats) -> Summary:
+    """Sum up each column of matrices with a margin; `own` explains the columns' words, `other` the rows'.
+
+    No loop has a branch, so that many columns are looked at together.
+    """
+    n, m = agreed.shape[0] - 2 * MARGIN, agreed.shape[1] - 2 * MARGIN
+    best, second = np.full(m, -1.0, np.float32), np.full(m, -1.0, np.float32)
+    best_at, second_at = np.full(m, -1, np.int32), np.full(m, -1, np.int32)
+    most, most_at, less = np.full(m, -1.0, np.float32), np.full(m, -1, np.int32), np.full(m, -1.0, np.float32)
+    ratio, fertility, null = np.zeros(m, np.float32), np.zeros(m, np.float32), np.zeros(m + 2, np.float32)
     for s in range(n):
+        place = np.int32(s)
         for t in range(m):
-            value = matrix[s + MARGIN, t + MARGIN]
-            own, at = (s, t) if rows else (t, s)
-            if value > best[own]:
-                second[own], second_at[own] = best[own], best_at[own]
-                best[own], best_at[own] = value, at
-            elif value > second[own]:
-                second[own], second_at[own] = value, at
-    for own in range(size):
-        best[own] = max(best[own], np.float32(0.0))
-        second[own] = max(second[own], np.float32(0.0))
-    return best, second, best_at, second_at
+            value = agreed[s + MARGIN, t + MARGIN]
+            first, first_at, other_one, other_at = best[t], best_at[t], second[t], second_at[t]
+            above, between = value > first, value > other_one
+            lesser = value if between else other_one
+            lesser_at = place if between else other_at
+            second[t] = first if above else lesser
+            second_at[t] = first_at if above else lesser_at
+            best[t] = value if above else first
+            best_at[t] = place if above else first_at
+        for t in range(m):
+            value, first = own[s + MARGIN, t + MARGIN], most[t]
+            less[t] = max(less[t], min(value, first))
+            most_at[t] = place if value > first else most_at[t]
+            most[t] = max(first, value)
+        for t in range(m):
+            null[t + 1] += own[s + MARGIN, t + MARGIN]
+            fertility[t] += other[s + MARGIN, t + MARGIN]
+            ratio[t] = max(ratio[t], ratios[s + MARGIN, t + MARGIN])
+    for t in range(m):
+        second[t] = max(second[t], np.float32(0.0))
+        less[t] = max(less[t], np.float32(0.0))
+        null[t + 1] = max(np.float32(1.0) - null[t + 1], np.float32(0.0))
+    null[0] = null[m + 1] = -1.0
+    return Summary(best, best_at, second, second_at, most, most_at, less, ratio, null, fertility)
 
 
 @compiled()
-def _sums(matrix: Floats, rows: bool) -> Floats:
-    n, m = matrix.shape
-    out = np.zeros(n if rows else m, np.float32)
-    for s in range(n):
-        for t in range(m):
-            out[s if rows else t] += matrix[s, t]
-    return out
-
-
-@compiled()
-def _distance(here: int, there: int) -> Any:
+def _distance(here: np.int64, there: np.int32) -> Any:
     if there < 0:
         return np.float32(FAR + 1)
-    return np.float32(min(max(here - there, -FAR), FAR))
+    return np.float32(min(max(float(here - there), -FAR), FAR))
 
 
 @compiled()
-def features(
-    forward: Floats,
-    backward: Floats,
-    t_ratio: Floats,
-    agreed: Floats,
-    s_cells: Ints,
-    t_cells: Ints,
-    s_facts: Facts,
-    t_facts: Facts,
-    out: Floats,
-) -> None:
-    """Fill out[:, n] with the numbers of cell n; `t_ratio` is log p(s, t) / p(s) p(t), padded."""
-    n, m = forward.shape
-    pad_f, pad_b = padded(forward), padded(backward)
-    s_best, s_second, s_at, s_at2 = _two_best(agreed, True)
-    t_best, t_second, t_at, t_at2 = _two_best(agreed, False)
-    sb_best, sb_second, sb_at, _ = _two_best(pad_b, True)
-    tf_best, tf_second, tf_at, _ = _two_best(pad_f, False)
-    s_ratio_best, _, _, _ = _two_best(t_ratio, True)
-    t_ratio_best, _, _, _ = _two_best(t_ratio, False)
-    s_null = np.zeros(n + 2, np.float32)
-    t_null = np.zeros(m + 2, np.float32)
-    s_linked, t_linked = _sums(backward, True), _sums(forward, False)
-    for s in range(n):
-        s_null[s + 1] = max(np.float32(1.0) - s_linked[s], np.float32(0.0))
-    for t in range(m):
-        t_null[t + 1] = max(np.float32(1.0) - t_linked[t], np.float32(0.0))
-    s_null[0] = s_null[n + 1] = t_null[0] = t_null[m + 1] = -1.0
-    s_fertility, t_fertility = _sums(forward, True), _sums(backward, False)
+def features(grid: Grid, s_cells: Ints, t_cells: Ints, s_facts: Facts, t_facts: Facts, out: Floats) -> None:
+    """Fill out[:, n] with the numbers of cell n."""
+    forward, backward, agreed, ratios = grid
+    n, m = forward.shape[0] - 2 * MARGIN, forward.shape[1] - 2 * MARGIN
+    s_sums = _summarize(
+        turned_round(agreed), turned_round(backward), turned_round(forward), turned_round(ratios)
+    )
+    t_sums = _summarize(agreed, forward, backward, ratios)
+    s_best, s_at, s_second, s_at2, sb_best, sb_at, sb_second, s_ratio_best, s_null, s_fertility = s_sums
+    t_best, t_at, t_second, t_at2, tf_best, tf_at, tf_second, t_ratio_best, t_null, t_fertility = t_sums
     lengths = np.float32(math.log(n / m))
     shortest = np.float32(min(n, m))
     s_common, s_seen, s_free, s_sign = s_facts
     t_common, t_seen, t_free, t_sign = t_facts
     for at in range(len(s_cells)):
-        s, t = s_cells[at], t_cells[at]
+        s, t = np.int64(s_cells[at]), np.int64(t_cells[at])
         a, b = s + MARGIN, t + MARGIN
         x = out[:, at]
-        f, g = forward[s, t], backward[s, t]
+        f, g = forward[a, b], backward[a, b]
         own = agreed[a, b]
         x[0], x[1], x[2], x[3], x[4] = f, g, own, min(f, g), max(f, g)
         x[5], x[6] = t_null[t + 1], s_null[s + 1]
@@ -238,16 +268,26 @@ def features(
         x[19], x[20] = agreed[a - 1, b - 1], agreed[a + 1, b - 1]
         x[21], x[22] = agreed[a - 1, b + 1], agreed[a + 1, b + 1]
         x[23], x[24], x[25], x[26] = agreed[a, b - 2], agreed[a, b + 2], agreed[a - 2, b], agreed[a + 2, b]
-        x[27], x[28], x[29], x[30] = pad_f[a, b - 1], pad_f[a, b + 1], pad_f[a - 1, b], pad_f[a + 1, b]
-        x[31], x[32], x[33], x[34] = pad_b[a, b - 1], pad_b[a, b + 1], pad_b[a - 1, b], pad_b[a + 1, b]
+        x[27], x[28], x[29], x[30] = (
+            forward[a, b - 1],
+            forward[a, b + 1],
+            forward[a - 1, b],
+            forward[a + 1, b],
+        )
+        x[31], x[32], x[33], x[34] = (
+            backward[a, b - 1],
+            backward[a, b + 1],
+            backward[a - 1, b],
+            backward[a + 1, b],
+        )
         x[35], x[36] = s_common[s], t_common[t]
         x[37], x[38] = s_free[s], t_free[t]
-        ratio = t_ratio[a, b]
+        ratio = ratios[a, b]
         x[39], x[40], x[41] = ratio + t_common[t], ratio + s_common[s], ratio
         x[42], x[43] = ratio - s_ratio_best[s], ratio - t_ratio_best[t]
         x[44], x[45], x[46], x[47] = t_null[t], t_null[t + 2], s_null[s], s_null[s + 2]
-        x[48], x[49] = t_ratio[a, b - 1], t_ratio[a, b + 1]
-        x[50], x[51] = t_ratio[a - 1, b], t_ratio[a + 1, b]
+        x[48], x[49] = ratios[a, b - 1], ratios[a, b + 1]
+        x[50], x[51] = ratios[a - 1, b], ratios[a + 1, b]
         x[52] = abs(np.float32(s + 0.5) / n - np.float32(t + 0.5) / m)
         x[53], x[54] = lengths, shortest
         x[55] = s_sign[s] + 2 * t_sign[t]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from bitweft.recipes.default.compiled.compile import compiled
-from bitweft.recipes.default.compiled.explain import BACKWARD, FORWARD, explain
+from bitweft.recipes.default.compiled.explain import explain
 from bitweft.recipes.default.compiled.exponentials import exponentials
 from bitweft.recipes.default.compiled.types import (
     Direction,
@@ -157,9 +157,10 @@ def _add_positive(
     longest = max(n_source, n_target)
     nulls = np.full(longest, prior.null, np.float32)
     classes = np.zeros(longest, np.int32)
-    ahead, back = Direction(FORWARD, forward, nulls, classes), Direction(BACKWARD, backward, nulls, classes)
-    explain(ahead, prior, Explained(t_posterior, t_scales), tally, group)
-    explain(back, prior, Explained(s_posterior, s_scales), tally, group)
+    emissions, posteriors, scales = (forward, backward), (t_posterior, s_posterior), (t_scales, s_scales)
+    for number in range(2):  # a loop, because code for both is compiled once
+        own = Direction(number, emissions[number], nulls, classes)
+        explain(own, prior, Explained(posteriors[number], scales[number]), tally, group)
     t_slopes = np.float32(1.0) / (np.float32(1.0) + t_scales)
     s_slopes = np.float32(1.0) / (np.float32(1.0) + s_scales)
     for t in range(n_target):

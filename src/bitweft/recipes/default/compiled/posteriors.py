@@ -7,9 +7,10 @@ import math
 import numpy as np
 
 from bitweft.recipes.default.compiled.arrays import longer
+from bitweft.recipes.default.compiled.chain import chain
 from bitweft.recipes.default.compiled.compile import compiled
 from bitweft.recipes.default.compiled.emissions import emissions, total_counts
-from bitweft.recipes.default.compiled.explain import BACKWARD, FORWARD, explain
+from bitweft.recipes.default.compiled.explain import explain
 from bitweft.recipes.default.compiled.types import (
     ONE,
     Cells,
@@ -55,7 +56,8 @@ def posteriors(inputs: Inputs, pairs: Longs, known: Cells, floor: float, out: Su
         if n_source == 0 or n_target == 0:
             continue
         own = _known_cells(known, place, n_source, n_target)
-        t_own, s_own = _explain_both(inputs, pair, (totals, own), (out.tally, out.group))
+        both = emissions(inputs, pair, totals, own)
+        t_own, s_own = explain_both(inputs, pair, both, (out.tally, out.group))
         if len(s_nulls):
             _put_nulls(s_own.posterior, s_nulls[s_token - n_source :])
             _put_nulls(t_own.posterior, t_nulls[t_token - n_target :])
@@ -70,32 +72,53 @@ def posteriors(inputs: Inputs, pairs: Longs, known: Cells, floor: float, out: Su
 @compiled(entry=True)
 def matrices(inputs: Inputs, pair: int, tally: Tally) -> tuple[Floats, Floats]:
     """Return one pair's posteriors of both directions: (target, source) and (source, target)."""
-    nothing = np.empty((0, 0), np.float32)
-    t_own, s_own = _explain_both(inputs, pair, (total_counts(inputs.counts), nothing), (tally, np.int64(0)))
+    totals, nothing = total_counts(inputs.counts), np.empty((0, 0), np.float32)
+    forward, backward = emissions(inputs, pair, totals, nothing)
+    both = (forward, backward)
+    t_own, s_own = _rooms(forward, backward)
+    for number in range(2):
+        own, out = direction(inputs, pair, number, both[number]), (t_own, s_own)[number]
+        explain(own, inputs.prior, out, tally, np.int64(0))
     return t_own.posterior, s_own.posterior
 
 
 @compiled()
-def _explain_both(
-    inputs: Inputs,
-    pair: int,
-    counted: tuple[tuple[float, float], Floats],
-    tallied: tuple[Tally, int | np.int64],
+def explain_both(
+    inputs: Inputs, pair: int, both: tuple[Floats, Floats], tallied: tuple[Tally, int | np.int64]
 ) -> tuple[Explained, Explained]:
-    """Explain a pair's target words by its source words, and its source words by its target words.
+    """Explain by jumps, from both directions' ratios, a pair's target words, and its source words.
 
-    `counted` is the words of the text of training and the pair's own part of the counts.
+    The room of the ratios of the first direction is taken for the posteriors of the second.
     """
-    (totals, own), (tally, group), prior = counted, tallied, inputs.prior
-    forward, backward = emissions(inputs, pair, totals, own)
-    s_classes, s_nulls = classes_and_nulls(inputs.source, pair, prior.null)
-    t_classes, t_nulls = classes_and_nulls(inputs.target, pair, prior.null)
+    tally, group = tallied
+    forward, backward = both
+    kept = len(tally.jumps) > 0
     t_own = Explained(np.empty_like(forward), np.empty(len(forward), np.float32))
-    explain(Direction(FORWARD, forward, t_nulls, s_classes), prior, t_own, tally, group)
-    s_posterior = forward.reshape(backward.shape)  # the forward emissions have served: save the room
-    s_own = Explained(s_posterior, np.empty(len(backward), np.float32))
-    explain(Direction(BACKWARD, backward, s_nulls, t_classes), prior, s_own, tally, group)
+    s_own = Explained(forward.reshape(backward.shape), np.empty(len(backward), np.float32))
+    for number in range(2):  # a loop, because code for both is compiled once
+        own, out = direction(inputs, pair, number, both[number]), (t_own, s_own)[number]
+        jumps = tally.jumps[group, number] if kept else np.empty((0, 0, 0), np.int64)
+        starts = tally.starts[group, number] if kept else np.empty((0, 0), np.int64)
+        chain(own, inputs.prior, out, jumps, starts)
     return t_own, s_own
+
+
+@compiled()
+def _rooms(forward: Floats, backward: Floats) -> tuple[Explained, Explained]:
+    """Make room for both directions' results."""
+    return (
+        Explained(np.empty_like(forward), np.empty(len(forward), np.float32)),
+        Explained(np.empty_like(backward), np.empty(len(backward), np.float32)),
+    )
+
+
+@compiled()
+def direction(inputs: Inputs, pair: int, number: int, emission: Floats) -> Direction:
+    """Return what one direction of a pair explains, and by what."""
+    sides = (inputs.source, inputs.target)
+    classes, _ = classes_and_nulls(sides[number], pair, inputs.prior.null)
+    _, nulls = classes_and_nulls(sides[1 - number], pair, inputs.prior.null)
+    return Direction(number, emission, nulls, classes)
 
 
 @compiled()

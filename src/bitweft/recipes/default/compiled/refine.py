@@ -14,15 +14,12 @@ import numpy as np
 from bitweft.recipes.default.compiled.arrays import longer
 from bitweft.recipes.default.compiled.compile import compiled
 from bitweft.recipes.default.compiled.emissions import emissions, total_counts
-from bitweft.recipes.default.compiled.explain import BACKWARD, FORWARD, explain
-from bitweft.recipes.default.compiled.features import MARGIN, WIDTH, Facts, agreed_of, candidates, features
-from bitweft.recipes.default.compiled.posteriors import classes_and_nulls, mean_log_ratio
+from bitweft.recipes.default.compiled.features import WIDTH, Facts, candidates, features, grid_of, log_ratios
+from bitweft.recipes.default.compiled.posteriors import classes_and_nulls, explain_both, mean_log_ratio
 from bitweft.recipes.default.compiled.trees import Trees, add_margins
 from bitweft.recipes.default.compiled.types import (
     Cells,
-    Direction,
     Doubles,
-    Explained,
     Floats,
     Inputs,
     Ints,
@@ -34,6 +31,8 @@ from bitweft.recipes.default.compiled.types import (
 STYLE = WIDTH  # the number after those of the cell: the style that is asked for
 LEXICAL = WIDTH + 1  # the three after that: what gold links said of the words, and of the two together
 WIDE = WIDTH + 4
+FIRST = 30  # trees that every cell is put to
+HOPELESS = 2.25  # a cell so far below the bound by then is no link: of all links none was further than 1.3
 
 
 class Signs(NamedTuple):
@@ -83,11 +82,10 @@ def no_memory() -> Memory:
     return Memory(floats, floats, np.empty(0, np.int64), floats)
 
 
-@compiled()
-def _sentence_facts(
-    side: Words, pair: int, counts: Longs, total: float, nulls: Floats, signs: Floats
-) -> Facts:
+@compiled(inlined=False)
+def _sentence_facts(side: Words, pair: int, counts: Longs, total: float, null: float, signs: Floats) -> Facts:
     """Return what is known of the words of one sentence; one that training did not see counts half."""
+    _, nulls = classes_and_nulls(side, pair, null)
     first, last = side.offsets[pair], side.offsets[pair + 1]
     common = np.empty(last - first, np.float32)
     seen = np.empty(last - first, np.float32)
@@ -104,38 +102,20 @@ def _sentence_facts(
 
 
 @compiled()
-def _log_ratios(forward: Floats, backward: Floats) -> Floats:
-    """Return the mean of both directions' log ratios, (source, target), padded."""
-    n, m = backward.shape
-    out = np.zeros((n + 2 * MARGIN, m + 2 * MARGIN), np.float32)
-    for s in range(n):
-        for t in range(m):
-            product = (forward[t, s] + 1e-6) * (backward[s, t] + 1e-6)
-            out[s + MARGIN, t + MARGIN] = 0.5 * math.log(product)
-    return out
-
-
-@compiled()
 def _look(
     inputs: Inputs, pair: int, totals: tuple[float, float], signs: Signs, tally: Tally
 ) -> tuple[Ints, Ints, Floats, float]:
     """Find the cells of one pair that are worth a look, their numbers (WIDE, cells), and the pair's score."""
     source, target, counts, prior = inputs.source, inputs.target, inputs.counts, inputs.prior
-    ahead, back = emissions(inputs, pair, totals, np.empty((0, 0), np.float32))
-    s_classes, s_nulls = classes_and_nulls(source, pair, prior.null)
-    t_classes, t_nulls = classes_and_nulls(target, pair, prior.null)
-    t_own = Explained(np.empty_like(ahead), np.empty(len(ahead), np.float32))
-    s_own = Explained(np.empty_like(back), np.empty(len(back), np.float32))
-    explain(Direction(FORWARD, ahead, t_nulls, s_classes), prior, t_own, tally, np.int64(0))
-    explain(Direction(BACKWARD, back, s_nulls, t_classes), prior, s_own, tally, np.int64(0))
-    forward, backward = t_own.posterior.T.copy(), s_own.posterior
-    agreed = agreed_of(forward, backward)
-    s_cells, t_cells = candidates(forward, backward, agreed)
+    both = emissions(inputs, pair, totals, np.empty((0, 0), np.float32))
+    ratios = log_ratios(*both)
+    t_own, s_own = explain_both(inputs, pair, both, (tally, np.int64(0)))
+    grid = grid_of(t_own.posterior, s_own.posterior, ratios)
+    s_cells, t_cells = candidates(grid)
     numbers = np.zeros((WIDE, len(s_cells)), np.float32)
-    s_facts = _sentence_facts(source, pair, counts.source, totals[0], s_nulls, signs.source)
-    t_facts = _sentence_facts(target, pair, counts.target, totals[1], t_nulls, signs.target)
-    ratios = _log_ratios(ahead, back)
-    features(forward, backward, ratios, agreed, s_cells, t_cells, s_facts, t_facts, numbers)
+    s_facts = _sentence_facts(source, pair, counts.source, totals[0], prior.null, signs.source)
+    t_facts = _sentence_facts(target, pair, counts.target, totals[1], prior.null, signs.target)
+    features(grid, s_cells, t_cells, s_facts, t_facts, numbers)
     return s_cells, t_cells, numbers, mean_log_ratio(t_own.scales, s_own.scales)
 
 
@@ -196,16 +176,35 @@ def _remember(inputs: Inputs, pair: int, s_cells: Ints, t_cells: Ints, memory: M
 
 
 @compiled()
-def _log_odds(numbers: Floats, deciding: Deciding) -> Doubles:
-    """Return the log odds of cells by the trees in both styles, and by those from gold."""
-    odds = np.zeros(numbers.shape[1])
+def _add_odds(numbers: Floats, deciding: Deciding, some: tuple[int, int], odds: Doubles) -> None:
+    """Add the log odds of cells by some of the refiner's trees, in both styles."""
     for k in range(2):
-        share = deciding.shares[k]
-        if share > 0.0:
+        if deciding.shares[k] > 0.0:
             numbers[STYLE] = deciding.styles[k]
-            add_margins(deciding.refiner, numbers, share, odds)
-    add_margins(deciding.own, numbers, 1.0, odds)
-    return odds
+            add_margins(deciding.refiner, some, numbers, deciding.shares[k], odds)
+
+
+@compiled()
+def _hopeful(odds: Doubles, deciding: Deciding) -> Longs:
+    """List the cells that may become links; trees from gold may think otherwise of any."""
+    least = -math.inf if len(deciding.own.features) else deciding.bound - HOPELESS
+    cells = np.empty(len(odds), np.int64)
+    size = 0
+    for at in range(len(odds)):
+        if odds[at] >= least:
+            cells[size] = at
+            size += 1
+    return cells[:size]
+
+
+@compiled()
+def _taken(numbers: Floats, cells: Longs) -> Floats:
+    """Return the numbers of some cells."""
+    out = np.empty((numbers.shape[0], len(cells)), np.float32)
+    for row in range(numbers.shape[0]):
+        for at in range(len(cells)):
+            out[row, at] = numbers[row, cells[at]]
+    return out
 
 
 @compiled(entry=True)
@@ -226,14 +225,20 @@ def refine(
         s_cells, t_cells, numbers, scores[pair] = _look(inputs, pair, totals, signs, tally)
         if len(deciding.memory.source):
             _remember(inputs, pair, s_cells, t_cells, deciding.memory, numbers)
-        odds = _log_odds(numbers, deciding)
-        for at in range(len(odds)):
-            if odds[at] < deciding.bound:
+        all_odds = np.zeros(len(s_cells))
+        _add_odds(numbers, deciding, (0, FIRST), all_odds)
+        left = _hopeful(all_odds, deciding)
+        numbers, odds = _taken(numbers, left), all_odds[left]
+        _add_odds(numbers, deciding, (FIRST, len(deciding.refiner.features)), odds)
+        add_margins(deciding.own, (0, len(deciding.own.features)), numbers, 1.0, odds)
+        for k in range(len(odds)):
+            at = left[k]
+            if odds[k] < deciding.bound:
                 continue
             if n == len(values):
                 s_links, t_links, values = longer(s_links), longer(t_links), longer(values)
             s_links[n], t_links[n] = s_cells[at], t_cells[at]
-            values[n] = 1.0 / (1.0 + math.exp(-odds[at]))
+            values[n] = 1.0 / (1.0 + math.exp(-odds[k]))
             n += 1
         offsets[pair + 1] = n
     return Cells(offsets, s_links[:n].copy(), t_links[:n].copy(), values[:n].copy())

@@ -33,30 +33,32 @@ def no_trees() -> Trees:
 
 
 @compiled()
-def add_margins(trees: Trees, numbers: Floats, share: float, out: Doubles) -> None:
-    """Add to out[n] the trees' sum for the numbers numbers[:, n], times a share."""
+def add_margins(trees: Trees, some: tuple[int, int], numbers: Floats, share: float, out: Doubles) -> None:
+    """Add to out[n] the sum of the trees from one on, up to another, for numbers[:, n], times a share."""
     features, bounds, values = trees
     if share == 0.0:
         return
-    cells, answers = numbers.shape[1], values.shape[1]
+    cells, answers = np.uint64(numbers.shape[1]), np.uint64(values.shape[1])
     places = np.empty(cells, np.int32)
     flat, flat_values = numbers.reshape(numbers.size), values.reshape(values.size)  # no view for each tree
-    for tree in range(features.shape[0]):
+    for tree in range(some[0], min(some[1], features.shape[0])):
         for n in range(cells):
             places[n] = 0
         for depth in range(features.shape[1]):
-            first, bound = np.int64(features[tree, depth]) * cells, bounds[tree, depth]
+            # Places without a sign, which cannot count from the end: many cells are then compared together.
+            first, bound = np.uint64(features[tree, depth]) * cells, bounds[tree, depth]
             bit = np.int32(1 << depth)
             for n in range(cells):
-                places[n] += bit if flat[first + n] > bound else np.int32(0)
+                places[n] |= bit if flat[first + n] > bound else np.int32(0)
+        first = np.uint64(tree) * answers
         for n in range(cells):
-            out[n] += share * flat_values[tree * answers + places[n]]
+            out[n] += share * flat_values[first + np.uint64(places[n])]
 
 
 @compiled(entry=True)
 def _margins(trees: Trees, numbers: Floats) -> Doubles:
     out = np.zeros(numbers.shape[1], np.float64)
-    add_margins(trees, numbers, 1.0, out)
+    add_margins(trees, (0, len(trees.features)), numbers, 1.0, out)
     return out
 
 
