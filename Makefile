@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test coverage test-slow test-pythons torture lint bench docs dist clean
+.PHONY: demo test coverage test-slow test-ray test-pythons torture lint bench docs dist clean
 
 # What the default recipe needs, and nothing else: enough for the demo. Most of it is never imported, so that to
 # compile all of it to bytecode would take longer than the rest.
@@ -28,6 +28,11 @@ coverage: $(VENV)/.installed-dev
 
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow
+
+# Aligning and training on Ray, with kills: a cluster of two nodes on this machine.
+test-ray: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[ray,remote,parquet,pandas]'
+	$(BIN)/python -m pytest -m slow tests/test_ray.py tests/test_examples.py
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'

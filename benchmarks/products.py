@@ -118,10 +118,12 @@ def phases(text: Bitext) -> tuple[Aligner, dict[str, float]]:
     """Train and align on one thread; give the CPU seconds of each phase."""
     aligner = Aligner(seed=1, threads=1)
     spent = {"reading": 0.0}
+    begun = False  # what stands between the last event of reading and the first of learning is reading too
     last = time.process_time()
     for progress in aligner.train(text):
         now = time.process_time()
-        phase = "reading" if spent == {"reading": 0.0} else progress.phase
+        phase = progress.phase if begun else "reading"
+        begun = begun or progress.phase != "reading"
         spent[phase] = spent.get(phase, 0.0) + now - last
         last = now
     for _ in aligner.align(text):

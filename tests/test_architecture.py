@@ -34,6 +34,9 @@ HEAVY = {
     "numba": ("recipes/default/",),
     "scipy": ("recipes/",),
     "safetensors": ("recipes/", "storage/"),
+    "ray": ("cluster/",),
+    "fsspec": ("storage/places.py",),
+    "pyarrow": ("text/", "corpus/"),
 }
 FILES = sorted(ROOT.rglob("*.py"))
 MODULES = {".".join(("bitweft", *path.relative_to(ROOT).with_suffix("").parts)): path for path in FILES}

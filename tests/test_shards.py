@@ -117,7 +117,7 @@ def test_two_patterns_belong_together(tmp_path: Path) -> None:
         ("a.en", "a.fr"),
         ("b.en", "b.fr"),
     ]
-    assert [shard.output.name for shard in found] == ["a.en.jsonl", "b.en.jsonl"]
+    assert [shard.name for shard in found] == ["a.en.jsonl", "b.en.jsonl"]
     (tmp_path / "c.en").write_text("x\n")
     with pytest.raises(InputError, match=r"c\.fr: no such file, but .*c\.en needs it"):
         find_shards([str(tmp_path / "*.en"), str(tmp_path / "*.fr")], "out", "pharaoh")

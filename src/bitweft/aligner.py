@@ -38,6 +38,7 @@ from bitweft.recipes.registry import DEFAULT, recipe_named
 from bitweft.settings import to_mapping, with_settings
 from bitweft.storage.checkpoint import Checkpoint
 from bitweft.storage.model_directory import About, Training, read_about, write_model
+from bitweft.storage.places import fetched, is_remote
 from bitweft.text.bitext import Bitext, SentencePair, tokenize
 from bitweft.text.inputs import PairLike, Pairs, pair_of, refuse_sentences
 from bitweft.text.tags import TaggedText
@@ -101,17 +102,22 @@ class Aligner:
             require(self.recipe, Offer.TAGS, "tags")
         wall, cpu = time.perf_counter(), time.process_time()
         yield from self.recipe.fit(text, extras)
-        training = Training(
-            text.pairs,
-            (text.words[0], text.words[1]),
-            round(time.perf_counter() - wall, 1),
-            round(time.process_time() - cpu, 1),
-            self.recipe.record,
-            text.files,
-            text.tags,
-        )
-        config = to_mapping(self.recipe.config)
-        self.about = replace(self.about, config=config, training=training, tokenize=text.tokenize)
+        seconds = time.perf_counter() - wall, time.process_time() - cpu
+        self.has_learned(text.pairs, (text.words[0], text.words[1]), seconds, text.files, text.tags)
+        self.about = replace(self.about, tokenize=text.tokenize)
+
+    def has_learned(
+        self,
+        pairs: int,
+        words: tuple[int, int],
+        seconds: tuple[float, float],
+        files: tuple[str, ...] = (),
+        tags: tuple[str | None, ...] = (),
+    ) -> None:
+        """Take note of what the recipe has learned from: pairs, words of each side, wall and CPU time."""
+        wall, cpu = (round(own, 1) for own in seconds)
+        training = Training(pairs, words, wall, cpu, self.recipe.record, files, tags)
+        self.about = replace(self.about, config=to_mapping(self.recipe.config), training=training)
 
     def fit(
         self,
@@ -362,12 +368,15 @@ class Aligner:
         device: str = "cpu",
         kernels: str = "auto",
     ) -> Aligner:
-        """Read a model that `save` wrote.
+        """Read a model that `save` wrote, from a directory or a URL that fsspec opens.
 
         Raises:
             ModelError: the directory is no model, is damaged, or was made by another version.
             UsageError: the device cannot be used on this machine.
         """
+        if is_remote(directory):
+            with fetched(os.fspath(directory)) as copy:
+                return cls.load(copy, threads=threads, device=device, kernels=kernels)
         path = Path(directory)
         about = read_about(path)
         try:

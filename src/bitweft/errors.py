@@ -2,7 +2,8 @@
 
 BitweftError                 exit code 1
 ├── InputError            a file or a line of it is at fault; says which
-│   └── NothingToLearnError   a text without a pair that has words on both sides
+│   ├── NothingToLearnError   a text without a pair that has words on both sides
+│   └── OccupiedError         an output that another process is writing
 ├── ModelError            a model directory is damaged, foreign, or of another version
 └── MissingExtraError     an optional dependency is not installed; names the extra
 UsageError                exit code 2: options that do not go together
@@ -29,6 +30,10 @@ class InputError(BitweftError):
 
 class NothingToLearnError(InputError):
     """Report a text that has no pair with words on both sides."""
+
+
+class OccupiedError(InputError):
+    """Report an output that another process is writing; it may be free later."""
 
 
 class ModelError(BitweftError):

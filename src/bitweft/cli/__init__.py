@@ -19,6 +19,8 @@ from bitweft.storage.output import exit_on_signals
 VERBS = {
     "align": "align parallel text; trains on it first unless a model is given",
     "train": "train a model and keep it",
+    "count": "count one shard of a text, for a model that is trained in parts",
+    "merge": "merge the counts of all shards into the model",
     "tune": "let a model learn from gold links which links to give",
     "show": "describe a kept model",
     "fast-align": "align with the flags, the input and the output of fast_align",

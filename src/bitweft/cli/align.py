@@ -32,6 +32,7 @@ from bitweft.cli.options import (
     report_unmatched,
 )
 from bitweft.cli.progress import Meter
+from bitweft.cli.sharded import add_shards, align_files, check_ray
 from bitweft.errors import NothingToLearnError, UsageError
 from bitweft.links.alignment import GoldAlignment
 from bitweft.links.formats.registry import LINK_FORMATS, read_gold
@@ -39,11 +40,11 @@ from bitweft.links.symmetrize import HEURISTICS
 from bitweft.progress import Progress
 from bitweft.storage.output import open_output, refuse_inputs, same_place
 from bitweft.text.bitext import Bitext, SentencePair
-from bitweft.text.lines import LineFile
 
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner
-    from bitweft.corpus.align_files import Summary
+    from bitweft.corpus.align_files import LinkOptions, Summary
+    from bitweft.corpus.parquet_links import ParquetLinks
     from bitweft.links.convert import Onto
     from bitweft.recipes.base import Decoding
     from bitweft.text.tags import TaggedText
@@ -64,7 +65,8 @@ EXAMPLES = """\
   bitweft align en.raw ja.raw --tokenize unicode --to jsonl --null
   bitweft align en.txt fr.txt --model enfr.weft --onto en.spm fr.spm -o pieces.links
   bitweft align en.zst fr.zst --tokenize unicode --onto-words -o links.zst
-  bitweft align --shards 'corpus.*.zst' --out links --model enfr.weft --resume"""
+  bitweft align --shards 'corpus.*.zst' --out links --model enfr.weft --resume
+  bitweft align --shards 'corpus.*.zst' --out links --model enfr.weft --ray auto --resume"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -74,10 +76,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="DIR", help="align by this model instead of learning one")
     parser.add_argument(
         "--to",
-        choices=tuple(LINK_FORMATS),
+        choices=(*LINK_FORMATS, "parquet"),
         default="pharaoh",
         metavar="FORMAT",
-        help="format to write (pharaoh)",
+        help=f"format to write: {', '.join(LINK_FORMATS)}, or parquet (pharaoh)",
     )
     add_output(parser, "the links")
     parser.add_argument(
@@ -163,27 +165,6 @@ def onto_of(args: argparse.Namespace, bitext: Bitext) -> Onto | None:
     return Onto(bitext.tokenized("space") if args.onto_words else Bitext(*args.onto), args.strict)
 
 
-def add_shards(parser: argparse.ArgumentParser) -> None:
-    """Add the options of work in parts."""
-    group = parser.add_argument_group("work in parts, on any number of machines")
-    group.add_argument(
-        "--shard", metavar="I/N", help="the I-th of N parts of the text; or, with --shards, of the files"
-    )
-    group.add_argument(
-        "--shards",
-        nargs="+",
-        metavar="GLOB",
-        help="files to align, each by itself: one pattern of joint files, or one for each side",
-    )
-    group.add_argument(
-        "--out", metavar="DIR", help="where the links of --shards go, a file and a manifest each"
-    )
-    group.add_argument(
-        "--compress", choices=("gz", "zst", "xz"), help="compress what --shards write, and name it so"
-    )
-    group.add_argument("--resume", action="store_true", help="skip shards that are done")
-
-
 def decoding_of(args: argparse.Namespace) -> Decoding:
     """Turn the options into a decoding."""
     from bitweft.recipes.base import COMPLETE, LONGEST, PRECISE, Decoding, parse_style
@@ -194,11 +175,20 @@ def decoding_of(args: argparse.Namespace) -> Decoding:
     return Decoding(threshold, args.heuristic, args.direction, args.null, longest, style)
 
 
+def wanted_of(args: argparse.Namespace) -> LinkOptions:
+    """Turn the options into what is to be written of each pair."""
+    from bitweft.corpus.align_files import LinkOptions
+
+    return LinkOptions(args.to, decoding_of(args), args.strict)
+
+
 def run(args: argparse.Namespace) -> None:
     """Align."""
+    from bitweft.corpus.parquet_links import open_links
+
     check(args)
     if args.shards is not None:
-        run_shards(args)
+        align_files(args, load_model(args), wanted_of(args))
         return
     inputs = [args.source, args.target, args.known_links, args.lexicon]
     inputs += [*(args.tags or ()), *(args.dev or ()), *(args.onto or ())]
@@ -218,7 +208,7 @@ def run(args: argparse.Namespace) -> None:
     dev = None if args.dev is None else read_dev(args)
     onto = onto_of(args, bitext)
     with ExitStack() as stack:
-        stream = stack.enter_context(open_output(args.output, force=args.force))
+        stream = stack.enter_context(open_links(args.output, args.to, force=args.force))
         scores = stack.enter_context(open_output(args.scores, force=args.force)) if args.scores else None
         meter = stack.enter_context(Meter(quiet=args.quiet))
         if aligner is None:
@@ -263,6 +253,9 @@ def check(args: argparse.Namespace) -> None:
         raise UsageError("--known-links are of the whole text, not of a part")
     if (args.out is None) != (args.shards is None):
         raise UsageError("--shards and --out go together")
+    check_ray(args)
+    if args.to == "parquet" and args.compress is not None:
+        raise UsageError("--compress is not for --to parquet, which is compressed in itself")
     if args.compress is not None and args.shards is None:
         raise UsageError("--compress is for --shards; -o links.zst says it by the name")
     if args.shards is not None:
@@ -333,17 +326,17 @@ def write(
     args: argparse.Namespace,
     aligner: Aligner | None,
     text: Bitext | TaggedText,
-    streams: tuple[TextIO, TextIO | None],
+    streams: tuple[TextIO | ParquetLinks, TextIO | None],
     meter: Meter,
     *,
     name: str,
     onto: Onto | None,
 ) -> Summary:
     """Write the links of the text, or of its part, and return the summary."""
-    from bitweft.corpus.align_files import LinkOptions, Summary, write_links
+    from bitweft.corpus.align_files import Summary, write_links
     from bitweft.links.known import KnownLinks
 
-    wanted = LinkOptions(args.to, decoding_of(args), args.strict)
+    wanted = wanted_of(args)
     pairs: Iterable[SentencePair] = text
     total = pairs_ahead(args, aligner)
     if args.shard is not None:
@@ -370,30 +363,4 @@ def pairs_ahead(args: argparse.Namespace, aligner: Aligner | None) -> int:
         return aligner.about.training.pairs
     if not os.path.isfile(args.source):  # standard input and pipes can be read only once
         return 0
-    return sum(1 for _ in LineFile(args.source, strict=False).lines())
-
-
-def run_shards(args: argparse.Namespace) -> None:
-    """Align files, each by itself."""
-    from bitweft.corpus.align_files import LinkOptions, Summary
-    from bitweft.corpus.shards import Shards, align_shards, find_shards, parse_shard
-
-    aligner = load_model(args)
-    args.tokenize = args.tokenize or aligner.about.tokenize
-    files = find_shards(args.shards, args.out, args.to, compress=args.compress, scores=args.scores)
-    if args.shard is not None:
-        part, parts = parse_shard(args.shard)
-        files = files[part - 1 :: parts]
-    reading = {"tokenize": args.tokenize, "format": args.format, "languages": args.keys}
-    wanted = LinkOptions(args.to, decoding_of(args), args.strict)
-    job = Shards(args.model, reading, wanted, resume=args.resume, force=args.force)
-    total = Summary()
-    with Meter(quiet=args.quiet) as meter:
-        tell_preparation(aligner.recipe, meter, quiet=args.quiet)
-        for number, (shard, summary) in enumerate(align_shards(aligner, files, job), 1):
-            done = f"{number:,} of {len(files):,}"
-            said = "done before" if summary is None else str(summary)
-            if not args.quiet:
-                meter.say(f"{done}: {shard.output.name}: {said}")
-            total += summary or Summary()
-    say(args, f"all {len(files):,} shards done; now aligned: {total}")
+    return bitext_of(args, strict=False).count()

@@ -85,13 +85,15 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=("auto", *FORMATS),
         default="auto",
-        help="format of a joint file: `src ||| tgt`, columns 1 and 2, JSON lines (default: told by content)",
+        help="format of a joint file: `src ||| tgt`, columns 1 and 2, JSON lines, Parquet (default: told by "
+        "content)",
     )
     parser.add_argument(
         "--keys",
         nargs=2,
         metavar=("SOURCE", "TARGET"),
-        help="the two languages to take from JSON lines with `translation` objects, such as en fr",
+        help="the two languages to take from JSON lines with `translation` objects, or the two columns of "
+        "Parquet, such as en fr",
     )
 
 

@@ -49,7 +49,7 @@ class Meter:
         """Take note of the progress, and show it if it is time to."""
         now = self._clock()
         last, self._last = self._last, progress
-        if (progress.phase, progress.total) != (last.phase, last.total) or progress.step < last.step:
+        if progress.phase != last.phase or progress.step < last.step:  # a total may be an estimate
             self._start = progress.step  # what came before took time that was not seen
             self._began = now
             if not self._bar:

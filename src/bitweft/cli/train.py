@@ -19,6 +19,7 @@ from bitweft.cli.learning import (
 )
 from bitweft.cli.options import add_languages, add_text, bitext_of, languages_of, report_oddities
 from bitweft.cli.progress import Meter, duration
+from bitweft.cli.sharded import add_ray, check_shards, train_shards
 from bitweft.errors import UsageError
 from bitweft.links.alignment import GoldAlignment
 from bitweft.links.formats.registry import read_gold
@@ -39,13 +40,14 @@ EXAMPLES = """\
   bitweft train text.en-fr.zst -o enfr.weft --seed 7 --languages en fr --note 'CC BY 4.0, from Tatoeba'
   bitweft train more.en more.fr --from enfr.weft -o more.weft
   bitweft train en.txt fr.txt -o enfr.weft --checkpoint-every 600 --resume
+  bitweft train --shards 'corpus/*.zst' -o enfr.weft --ray auto
   bitweft train en.txt fr.txt -o paper.weft --recipe paper --tags en.pos fr.pos \\
       --dev dev.en dev.fr dev.gold --dev-tags dev.en.pos dev.fr.pos"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    add_text(parser)
+    add_text(parser, optional=True)
     parser.set_defaults(tokenize=None)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the model's directory")
     parser.add_argument("--force", action="store_true", help="overwrite the model if it exists")
@@ -76,6 +78,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dev-tags", nargs=2, metavar=("SOURCE", "TARGET"), help="the tags of that text, as with --tags"
     )
+    group = parser.add_argument_group("training in parts, on any number of machines")
+    group.add_argument(
+        "--shards",
+        nargs="+",
+        metavar="GLOB",
+        help="the text: one pattern of joint files, or one for each side; the model is that of all of them, "
+        "one after the other",
+    )
+    group.add_argument(
+        "--begin",
+        action="store_true",
+        help="stop before --shards are counted: `bitweft count` and `bitweft merge` do that",
+    )
+    group.add_argument(
+        "--parts", metavar="DIR", help="where counts are kept on the way, for all workers; a directory or URL"
+    )
+    add_ray(group)
     add_learning(parser)
     add_languages(parser)
     add_running(parser)
@@ -85,6 +104,10 @@ def run(args: argparse.Namespace) -> None:
     """Train."""
     from bitweft.storage.model_directory import check_free, digest
 
+    check_shards(args)
+    if args.shards is not None:
+        train_shards(args, new_aligner(args), save)
+        return
     inputs = [args.source, args.target, args.known_links, args.lexicon, *(args.tags or ()), *(args.dev or ())]
     refuse_inputs(args.output, [*inputs, *(args.dev_tags or ())])
     if finished(args):
@@ -106,9 +129,14 @@ def run(args: argparse.Namespace) -> None:
         report_oddities(bitext)
     if checkpoint is not None:
         checkpoint.finish(digest(aligner.about))
-    aligner.save(args.output, force=args.force, languages=languages_of(args), note=args.note)
+    save(args, aligner)
     if checkpoint is not None:
         checkpoint.remove()
+
+
+def save(args: argparse.Namespace, aligner: Aligner) -> None:
+    """Save the model, and say what it took."""
+    aligner.save(args.output, force=args.force, languages=languages_of(args), note=args.note)
     training = aligner.about.training
     assert training is not None
     say(

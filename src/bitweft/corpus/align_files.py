@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TextIO
 
 from bitweft.aligner import Aligner, Sizes
+from bitweft.corpus.parquet_links import ParquetLinks
 from bitweft.errors import InputError
 from bitweft.links.alignment import Alignment, Entry
 from bitweft.links.convert import Onto
@@ -82,7 +84,7 @@ class LinkOptions:
 def write_links(
     aligner: Aligner | None,
     pairs: Iterable[SentencePair],
-    stream: TextIO,
+    stream: TextIO | ParquetLinks,
     wanted: LinkOptions,
     *,
     scores: TextIO | None = None,
@@ -96,32 +98,42 @@ def write_links(
     written of another tokenization. `name` is the text's, for messages. Without an aligner, because there was
     nothing to learn from, no pair gets links.
     """
-    link_format = link_format_named(wanted.link_format)
-    if (
-        aligner is not None
-        and link_format.write_table
-        and not (scores or known or onto or wanted.decoding.null)
-    ):
-        yield from _write_tables(aligner, pairs, stream, wanted, link_format.write_table, name)
-        return
+    if not isinstance(stream, ParquetLinks):
+        write_table = link_format_named(wanted.link_format).write_table
+        if aligner is not None and write_table and not (scores or known or onto or wanted.decoding.null):
+            yield from _write_tables(aligner, pairs, stream, wanted, write_table, name)
+            return
+    put = stream.put if isinstance(stream, ParquetLinks) else _line_writer(stream, wanted.link_format)
     summary = Summary()
     inferences = _inferences(aligner, pairs, wanted, known)
     for entry, pair, inference in _entries(inferences, onto, name or "text"):
         summary.count(pair, inference)
         if inference.too_long and wanted.strict:
             raise _too_long(len(pair.source), len(pair.target), wanted, name, summary.pairs)
-        text = link_format.write(entry, summary.pairs)
-        if text or link_format.line_a_pair:
-            stream.write(text + "\n")
+        put(entry)
         if scores is not None:
             scores.write(score_line(entry) + "\n")
         if isinstance(pairs, Bitext) and pairs.idle():  # who sends line by line sees each answer
-            for each in filter(None, (stream, scores)):
-                each.flush()
+            for each in (stream, scores):
+                if each is not None and not isinstance(each, ParquetLinks):
+                    each.flush()
         yield summary
     if isinstance(pairs, Bitext):
         summary.damaged = pairs.oddities.damaged
     yield summary
+
+
+def _line_writer(stream: TextIO, name: str) -> Callable[[Entry], None]:
+    """Return what writes an entry as text."""
+    link_format = link_format_named(name)
+    numbers = count(1)
+
+    def put(entry: Entry) -> None:
+        text = link_format.write(entry, next(numbers))
+        if text or link_format.line_a_pair:
+            stream.write(text + "\n")
+
+    return put
 
 
 def _write_tables(

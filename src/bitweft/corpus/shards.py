@@ -1,30 +1,17 @@
-"""Big text in parts: a part of one text, or many files, each aligned by itself, whole and with a manifest.
-
-The links of a pair depend on nothing but the model and the pair. So parts may be done in any order, on any
-number of machines, and their links, one after the other, are the bytes of a single run.
-"""
+"""Big text in parts: a part of one text, or many files found by patterns, each with the files made of it."""
 
 from __future__ import annotations
 
-import glob
-import hashlib
-import json
 import os
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import Any
 
-import bitweft
-from bitweft.aligner import Aligner
-from bitweft.corpus.align_files import LinkOptions, Summary, write_links
 from bitweft.errors import InputError, UsageError
-from bitweft.storage.output import clear_leftovers, json_bytes, open_output, write_bytes
-from bitweft.text.bitext import Bitext, SentencePair
+from bitweft.storage import places
+from bitweft.text.bitext import SentencePair
 
 MANIFEST = ".manifest.json"
 
@@ -49,18 +36,23 @@ class Shard:
     """Name the files of one shard."""
 
     inputs: tuple[str, ...]
-    output: Path
-    scores: Path | None = None
+    output: str
+    scores: str | None = None
 
     @property
-    def outputs(self) -> tuple[Path, ...]:
+    def name(self) -> str:
+        """Name the output without its directory, as messages do."""
+        return base_name(self.output)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
         """Name the files that are written, but for the manifest."""
         return (self.output,) if self.scores is None else (self.output, self.scores)
 
     @property
-    def manifest(self) -> Path:
+    def manifest(self) -> str:
         """Name the file that says what the output was made of; it is written last."""
-        return self.output.with_name(self.output.name + MANIFEST)
+        return self.output + MANIFEST
 
 
 def find_shards(
@@ -79,29 +71,37 @@ def find_shards(
     Raises:
         InputError: a pattern has no files, a file has no partner, or two would have one output.
     """
-    if len(patterns) > 2:
-        raise UsageError("--shards takes one pattern of joint files, or two in quotes, one for each side")
-    sides = [_matches(pattern) for pattern in patterns]
-    if len(sides) == 2:
-        _check_partners(patterns, sides)
-        _check_partners(patterns[::-1], sides[::-1])
     packed = "" if compress is None else f".{compress}"
-    ending = (".jsonl" if link_format == "jsonl" else ".links") + packed
+    ending = (f".{link_format}" if link_format in ("jsonl", "parquet") else ".links") + packed
     shards = []
-    for wild in sides[0]:
-        names = tuple(side[wild] for side in sides)
+    for names in find_inputs(patterns):
         stem = _stem(names[0])
-        beside = None if scores is None else Path(scores) / f"{stem}.scores{packed}"
-        shards.append(Shard(names, Path(out) / (stem + ending), beside))
+        beside = None if scores is None else places.join(scores, f"{stem}.scores{packed}")
+        shards.append(Shard(names, places.join(out, stem + ending), beside))
     for output, count in Counter(shard.output for shard in shards).items():
         if count > 1:
             raise InputError(f"two of the shards would be written to {output}: their names differ too little")
     return shards
 
 
+def find_inputs(patterns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Find the files of one pattern, or pairs of files of two, in the order of their names.
+
+    Raises:
+        InputError: a pattern has no files, or a file has no partner.
+    """
+    if len(patterns) > 2:
+        raise UsageError("--shards takes one pattern of joint files, or two in quotes, one for each side")
+    sides = [_matches(pattern) for pattern in patterns]
+    if len(sides) == 2:
+        _check_partners(patterns, sides)
+        _check_partners(patterns[::-1], sides[::-1])
+    return [tuple(side[wild] for side in sides) for wild in sides[0]]
+
+
 def _matches(pattern: str) -> dict[tuple[str, ...], str]:
     """Find the files of a pattern, by what its wildcards stand for in their names."""
-    names = sorted(name for name in glob.glob(pattern, recursive=True) if not os.path.isdir(name))
+    names = places.find(pattern)
     if not names:
         raise InputError("no file has a name like this", file=pattern)
     wild = re.compile("".join(expression for _, expression in _parts(pattern)), re.DOTALL)
@@ -155,129 +155,12 @@ def _with_slashes(name: str) -> str:
     return name.replace(os.sep, "/")
 
 
-def _stem(name: str) -> str:
-    path = Path(name)
-    return path.stem if path.suffix in (".gz", ".xz", ".zst") else path.name
+def base_name(path: str) -> str:
+    """Name a file without its directory."""
+    return path.rpartition("/")[2] if places.is_remote(path) else os.path.basename(path)
 
 
-@dataclass(frozen=True)
-class Shards:
-    """Say how shards are read and what is written of them."""
-
-    model: str  # its directory
-    reading: Mapping[str, Any]  # arguments of Bitext
-    wanted: LinkOptions
-    resume: bool = False
-    force: bool = False
-
-
-def align_shards(
-    aligner: Aligner, shards: Sequence[Shard], job: Shards
-) -> Iterator[tuple[Shard, Summary | None]]:
-    """Align shard by shard; give None for those that were done before.
-
-    Raises:
-        InputError: an output exists and neither `force` nor a manifest with `resume` allows to replace it.
-    """
-    made_of = {
-        "bitweft": bitweft.__version__,
-        "model": model_digest(job.model),
-        "reading": {key: value for key, value in job.reading.items() if value is not None},
-        "wanted": asdict(job.wanted),
-    }
-    for shard in shards:
-        for path in shard.outputs:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        known = _manifest(shard)
-        if job.resume and known is not None and _is_done(shard, known, made_of):
-            for path in shard.outputs:
-                clear_leftovers(path)  # of a run that was killed behind its last line
-            clear_leftovers(shard.manifest)
-            yield shard, None
-            continue
-        if not job.force:
-            _check_free(shard, resume=job.resume, known=known is not None)
-        yield shard, _align_shard(aligner, shard, job, made_of)
-
-
-def _check_free(shard: Shard, *, resume: bool, known: bool) -> None:
-    """Refuse to write over files, unless --resume finds a manifest: then bitweft wrote them."""
-    for path in (*shard.outputs, shard.manifest):
-        if path.exists() and not known:
-            hint = "and no manifest says that bitweft wrote it; remove it, or give --force to overwrite it"
-            raise InputError(f"exists already, {hint}", file=str(path))
-    if shard.output.exists() and not resume:
-        raise InputError("exists already; give --resume, or --force to overwrite it", file=str(shard.output))
-
-
-def _align_shard(aligner: Aligner, shard: Shard, job: Shards, made_of: Mapping[str, Any]) -> Summary:
-    bitext = Bitext(*shard.inputs, **job.reading, strict=job.wanted.strict)
-    # A manifest without an end comes first: after a kill at any moment, what is there is known as bitweft's.
-    write_bytes(shard.manifest, json_bytes(made_of))
-    try:
-        with ExitStack() as stack:
-            streams = [stack.enter_context(open_output(path, force=True)) for path in shard.outputs]
-            scores = None if shard.scores is None else streams[1]
-            steps = write_links(aligner, bitext, streams[0], job.wanted, scores=scores, name=shard.inputs[0])
-            (summary,) = deque(steps, maxlen=1)
-    except BaseException:
-        if not shard.output.exists():
-            shard.manifest.unlink(missing_ok=True)
-        raise
-    manifest = {
-        **made_of,
-        "inputs": [{"name": os.path.basename(name), "sha256": file_digest(name)} for name in shard.inputs],
-        "output": {"name": shard.output.name, "sha256": file_digest(shard.output)},
-        **({} if shard.scores is None else {"scores": file_digest(shard.scores)}),
-        "summary": asdict(summary),
-    }
-    write_bytes(shard.manifest, json_bytes(manifest))
-    return summary
-
-
-def _manifest(shard: Shard) -> dict[str, Any] | None:
-    """Read a manifest, if there is one that bitweft wrote."""
-    try:
-        value = json.loads(shard.manifest.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) and {"bitweft", "model", "wanted"} <= value.keys() else None
-
-
-def _is_done(shard: Shard, manifest: Mapping[str, Any], made_of: Mapping[str, Any]) -> bool:
-    """Tell whether the output is whole, and of the same inputs, model and options."""
-    known = json.loads(json.dumps(made_of))
-    if any(manifest.get(key) != value for key, value in known.items()) or not all(
-        path.is_file() for path in shard.outputs
-    ):
-        return False
-    if shard.scores is not None and manifest.get("scores") != file_digest(shard.scores):
-        return False
-    try:
-        inputs = [item["sha256"] for item in manifest["inputs"]]
-        output = manifest["output"]["sha256"]
-    except (KeyError, TypeError):
-        return False
-    found = [file_digest(name) for name in shard.inputs]
-    return inputs == found and file_digest(shard.output) == output
-
-
-def file_digest(path: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of a file."""
-    digest = hashlib.sha256()
-    try:
-        with open(path, "rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=os.fspath(path)) from error
-    return digest.hexdigest()
-
-
-def model_digest(directory: str | os.PathLike[str]) -> str:
-    """Return one SHA-256 of all of a model's files."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(directory).iterdir()):
-        if path.is_file():
-            digest.update(os.fsencode(path.name) + f" {file_digest(path)}\n".encode())
-    return digest.hexdigest()
+def _stem(path: str) -> str:
+    name = base_name(path)
+    stem, ending = os.path.splitext(name)
+    return stem if ending in (".gz", ".xz", ".zst", ".parquet") else name

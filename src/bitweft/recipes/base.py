@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
+    from bitweft.recipes.parts import PartTraining
     from bitweft.storage.model_directory import About
 
     Matrix: TypeAlias = npt.NDArray[np.floating]
@@ -60,6 +61,7 @@ class Offer(Enum):
     TUNE = "tuning on gold links"
     STYLE = "a style of links"
     NEIGHBORS = "neighbors of a source window"
+    PARTS = "learning in parts"
 
 
 @dataclass(frozen=True)
@@ -251,6 +253,10 @@ class Recipe(ABC):
         Raises:
             ModelError: a file is missing, damaged, or does not fit the others.
         """
+
+    def in_parts(self) -> PartTraining:
+        """Return what learns from a text in parts, beginning anew or going on from what was learned."""
+        raise NotImplementedError
 
     @property
     @abstractmethod

@@ -97,7 +97,7 @@ class Checkpoint:
         plain = {
             key: np.asarray(array, order="C") for key, array in arrays.items()
         }  # safetensors needs it so
-        text = json.dumps({**facts, "digest": _digest(plain)})
+        text = json.dumps({**facts, "digest": digest(plain)})
         write_bytes(path, save(plain, {"facts": text}))
         self._last = time.monotonic()
 
@@ -119,7 +119,7 @@ class Checkpoint:
             with safe_open(path, "np") as file:
                 facts = json.loads((file.metadata() or {})["facts"])
                 arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            if facts.pop("digest") != _digest(arrays):
+            if facts.pop("digest") != digest(arrays):
                 raise ValueError("its numbers are not those that were written")
             differing = [key for key, value in expected.items() if facts[key] != value]
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -170,10 +170,11 @@ def _unusable(path: Path, error: Exception) -> ModelError:
     return ModelError(f"{path}: this is no checkpoint that can be used: {error}")
 
 
-def _digest(arrays: Arrays) -> str:
-    digest = hashlib.sha256()
+def digest(arrays: Arrays) -> str:
+    """Return the SHA-256 of arrays, with their names, types and shapes."""
+    found = hashlib.sha256()
     for name in sorted(arrays):
         array = arrays[name]
-        digest.update(f"{name} {array.dtype} {array.shape}\n".encode("utf-8", "surrogatepass"))
-        digest.update(array.tobytes())
-    return digest.hexdigest()
+        found.update(f"{name} {array.dtype} {array.shape}\n".encode("utf-8", "surrogatepass"))
+        found.update(array.tobytes())
+    return found.hexdigest()

@@ -30,7 +30,8 @@ from pathlib import Path
 from types import FrameType
 from typing import BinaryIO, TextIO, TypeAlias, cast
 
-from bitweft.errors import InputError, UsageError
+from bitweft.errors import InputError, OccupiedError, UsageError
+from bitweft.storage.places import is_remote, sent
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
@@ -66,6 +67,10 @@ def open_output(path: AnyPath | None, *, force: bool = False) -> Iterator[TextIO
 @contextmanager
 def open_binary(path: AnyPath, *, force: bool = False) -> Iterator[BinaryIO]:
     """Open `path` for writing bytes, as `open_output` does for text."""
+    if is_remote(path):
+        with sent(os.fspath(path), force=force) as file:
+            yield cast(BinaryIO, file)
+        return
     straight = _straight(path)
     if straight is not None:
         with straight:
@@ -231,6 +236,8 @@ def same_place(one: AnyPath, other: AnyPath) -> bool:
 
 def clear_leftovers(path: AnyPath) -> None:
     """Remove what killed writers of `path` have left beside it; what a living one makes stays."""
+    if is_remote(path):
+        return
     target = Path(os.path.realpath(path))
     if _beside(target).is_dir():
         with suppress(InputError), _workspace(target, path):
@@ -350,7 +357,7 @@ def _lock(place: Path, name: str) -> int:
             if os.path.samestat(os.fstat(lock), os.stat(place / _LOCK)):
                 return lock
         os.close(lock)
-    raise InputError(f"is being written by another process (if not, remove {place})", file=name)
+    raise OccupiedError(f"is being written by another process (if not, remove {place})", file=name)
 
 
 def _check_own(place: Path, name: str) -> None:

@@ -9,8 +9,9 @@ from itertools import zip_longest
 from typing import NamedTuple, TypeAlias
 
 from bitweft.errors import InputError, UsageError
-from bitweft.text.joint import FORMATS, detect_format, joint_reader
+from bitweft.text.joint import FORMATS, PARQUET, detect_format, joint_reader
 from bitweft.text.lines import LineFile, Oddities
+from bitweft.text.parquet import count_rows
 from bitweft.text.tokenize import TOKENIZERS
 
 Span: TypeAlias = tuple[int, int]
@@ -74,7 +75,7 @@ def tokenize(text: str, how: str = "space") -> Sentence:
 class Bitext:
     """Walk sentence pairs from files, as often as wanted, without holding them.
 
-    Give two files, or one that holds both sides: `src ||| tgt`, two columns (TSV), or JSON lines.
+    Give two files, or one that holds both sides: `src ||| tgt`, two columns (TSV, Parquet), or JSON lines.
     `-` is standard input. With `streaming`, standard input and pipes are read as they come, and can be
     walked only once. After a walk, `oddities` says what was put right on the way; unless `strict`, a
     line that cannot be read is an empty pair, and counted there.
@@ -120,6 +121,17 @@ class Bitext:
         """Tell whether the next pair of a stream would have to be waited for."""
         return any(file.idle() for file in self._files)
 
+    def count(self) -> int:
+        """Count the pairs, without parting or cutting them; of two files, the lines of the first."""
+        if self._texts is not None:
+            return len(self._texts)
+        return count_rows(self._files[0]) if self._format() == PARQUET else self._files[0].count()
+
+    def _format(self) -> str:
+        if self.format == "auto":
+            self.format = detect_format(self._files[0])
+        return self.format
+
     def reversed(self) -> Bitext:
         """Swap source and target."""
         other = copy.copy(self)
@@ -135,6 +147,8 @@ class Bitext:
 
     def raw_lines(self) -> Iterator[tuple[str, ...]]:
         """Walk the lines of each file as they stand; bytes that are no UTF-8 are written as `\\xe9`."""
+        if self._format() == PARQUET:
+            raise UsageError(f"{self.names[0]}: Parquet has no lines; give a file of text")
         walks = [file.raw_lines() for file in self._files]
         for lines in zip(*walks, strict=True):
             yield tuple(line.decode("utf-8", errors="backslashreplace") for line in lines)
@@ -156,9 +170,7 @@ class Bitext:
             return _without_breaks(self._texts, oddities)
         if len(self._files) == 2:
             return self._parallel(oddities)
-        if self.format == "auto":
-            self.format = detect_format(self._files[0])
-        read = joint_reader(self.format, self.languages)
+        read = joint_reader(self._format(), self.languages)
         return _without_breaks(read(self._files[0], oddities), oddities)
 
     def _parallel(self, oddities: Oddities) -> Iterator[tuple[str, str]]:

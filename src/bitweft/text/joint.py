@@ -1,4 +1,4 @@
-"""Files that hold both sides of parallel text: `src ||| tgt`, two columns, or JSON lines."""
+"""Files that hold both sides of parallel text: `src ||| tgt`, two columns, JSON lines, or Parquet."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import Any, TypeAlias
 
 from bitweft.errors import InputError, UsageError
 from bitweft.text.lines import LineFile, Oddities
+from bitweft.text.parquet import is_parquet, read_parquet
 
 Reader: TypeAlias = Callable[[LineFile, Oddities], Iterator[tuple[str, str]]]
 
-FORMATS = ("joint", "tsv", "jsonl")
+PARQUET = "parquet"
+FORMATS = ("joint", "tsv", "jsonl", PARQUET)
 _BAR = "|||"
 _LOOKED_AT = 1000  # lines that must all agree before a format is taken as certain
 
 
 def detect_format(file: LineFile) -> str:
     """Tell the format of a joint file, where its first lines leave no doubt."""
+    if is_parquet(file):
+        return PARQUET
     lines = file.head(_LOOKED_AT)
     if not lines:
         return "joint"
@@ -29,7 +33,7 @@ def detect_format(file: LineFile) -> str:
         return fitting[0]
     why = f"could be {' or '.join(fitting)}" if fitting else "is not plainly `src ||| tgt`, TSV or JSON lines"
     raise InputError(
-        f"one file that {why}: give --format {'|'.join(fitting or FORMATS)}, or a second file", file=file.name
+        f"one file that {why}: give --format {'|'.join(fitting or _FITS)}, or a second file", file=file.name
     )
 
 
@@ -64,7 +68,7 @@ _FITS: dict[str, Callable[[str], bool]] = {"joint": _is_bar, "tsv": _is_columns,
 
 
 def joint_reader(format: str, languages: Sequence[str] | None = None) -> Reader:
-    """Give the reader of a joint format; `languages` names the two keys of a `translation` object."""
+    """Give the reader of a joint format; `languages` names two columns, or keys of a `translation` object."""
     if languages is not None and (len(languages) != 2 or languages[0] == languages[1]):
         raise UsageError("--languages takes two different languages, source first")
     if format == "joint":
@@ -73,6 +77,8 @@ def joint_reader(format: str, languages: Sequence[str] | None = None) -> Reader:
         return lambda file, oddities: _read(file, oddities, _parse_columns)
     if format == "jsonl":
         return lambda file, oddities: _read(file, oddities, lambda line: _sides(loads(line), languages))
+    if format == PARQUET:
+        return lambda file, oddities: read_parquet(file, oddities, languages)
     raise UsageError(f"no joint format {format!r}; there are {', '.join(FORMATS)}")
 
 

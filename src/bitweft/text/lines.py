@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bitweft.errors import InputError
+from bitweft.storage.places import is_remote, open_bytes
 from bitweft.text.compressed import BLOCK, DamagedError, decompressed
 from bitweft.text.encoding import foreign_encoding, remedy
 from bitweft.text.pipe import Pipe
@@ -127,6 +128,31 @@ class LineFile:
             number += len(lines)
             yield lines
 
+    def open(self) -> BinaryIO:
+        """Open the file as it is, for reading bytes from any place in it; a pipe is copied first."""
+        streaming, self.streaming = self.streaming, False
+        try:
+            file = self._open()
+        finally:
+            self.streaming = streaming
+        assert not isinstance(file, Pipe)
+        return file
+
+    def starts_with(self, magic: bytes) -> bool:
+        """Tell whether the file begins with these bytes; of a pipe that streams, it is not known."""
+        if self.streaming and self._is_pipe():
+            return False
+        with self.open() as file:
+            return file.read(len(magic)) == magic
+
+    def count(self) -> int:
+        """Count the lines, which is quick: nothing is decoded."""
+        lines, rest = 0, False
+        for block in self._blocks():
+            lines += block.count(b"\n")
+            rest = not block.endswith(b"\n")
+        return lines + rest
+
     def raw_lines(self) -> Iterator[bytes]:
         """Walk the lines as they are in the file, whether they are text or not, without their line feeds."""
         for block in self._blocks():
@@ -209,7 +235,7 @@ class LineFile:
                     self._pipe = pipe
                     return pipe
                 self._spool(pipe)
-            return open(self._spooled or self.name, "rb")
+            return open_bytes(self._spooled or self.name)
         except IsADirectoryError as error:
             raise InputError("is a directory; give a file", file=self.name) from error
         except FileNotFoundError as error:
@@ -220,6 +246,8 @@ class LineFile:
     def _is_pipe(self) -> bool:
         if self.name == "-":
             return True
+        if is_remote(self.name):
+            return False
         mode = os.stat(self.name).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(self.name)

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from bitweft.recipes.default.compiled.types import CLIP, Adam, Counts, Longs, Tally
+from bitweft.recipes.default.compiled.types import CLIP, Adam, Counts, Longs, Prior, Tally
+from bitweft.recipes.default.config import DefaultConfig
 from bitweft.recipes.default.counts import CHUNK
 from bitweft.recipes.default.learn import Learning
 from bitweft.storage.model_directory import Arrays
@@ -26,6 +27,22 @@ def read_counts(arrays: Arrays, words: Counts) -> Counts:
     if (np.diff(sources, prepend=0) <= 0)[inside].any():
         raise arrays.fault("counts.sources", "are out of order")
     return words._replace(offsets=offsets, sources=sources, values=values)
+
+
+def read_prior(arrays: Arrays, config: DefaultConfig) -> Prior:
+    """Take the weights of positions."""
+    shapes: dict[str, tuple[int | None, ...]] = {
+        "jumps": (2, None, 2 * CLIP + 1),
+        "starts": (2, None),
+        "diagonals": (2, None),
+    }
+    weights = {
+        name: arrays.take(name, np.float32, shape, low=1e-9, high=1e9) for name, shape in shapes.items()
+    }
+    for name, array in weights.items():
+        if 0 in array.shape:
+            raise arrays.fault(name, f"has {array.shape[-1]} columns")
+    return Prior(config.null, config.mixture, True, **weights)
 
 
 def _check_offsets(arrays: Arrays, name: str, offsets: Longs, size: int) -> None:

@@ -34,12 +34,11 @@ from bitweft.recipes.base import (
     check_learnable,
 )
 from bitweft.recipes.default.blas import one_blas_thread
-from bitweft.recipes.default.bounds import LARGEST, read_counts
+from bitweft.recipes.default.bounds import LARGEST, read_counts, read_prior
 from bitweft.recipes.default.checkpoints import with_checkpoints
 from bitweft.recipes.default.compiled import needs_compiling
 from bitweft.recipes.default.compiled.refine import Deciding, Signs, are_signs, look, refine
 from bitweft.recipes.default.compiled.types import (
-    CLIP,
     NO_TABLE,
     Cells,
     Counts,
@@ -57,6 +56,7 @@ from bitweft.recipes.default.compiled.types import (
 )
 from bitweft.recipes.default.compiled.vectors import compose
 from bitweft.recipes.default.config import DefaultConfig
+from bitweft.recipes.default.counts import State
 from bitweft.recipes.default.knowledge import (
     Knowledge,
     Renumbering,
@@ -74,6 +74,7 @@ from bitweft.recipes.default.learn import (
     word_classes,
 )
 from bitweft.recipes.default.loops import choose
+from bitweft.recipes.default.parts import DefaultParts, read_state, state_arrays, state_of
 from bitweft.recipes.default.posterior import (
     Matrix,
     agreement,
@@ -103,7 +104,9 @@ from bitweft.storage.model_directory import About, Arrays, check_files
 from bitweft.text.bitext import SentencePair
 
 WEIGHTS = "weights.safetensors"
+BEFORE = "before.safetensors"
 NO_ROOM = np.empty(0, np.float32)
+READ = 10_000  # pairs, after which it is told how many were read
 COMPILING = "compiling the inner loops, once per installation; this takes half a minute"
 
 
@@ -139,6 +142,7 @@ class DefaultRecipe(Recipe):
             Offer.CHECKPOINT_EVERY,
             Offer.TUNE,
             Offer.STYLE,
+            Offer.PARTS,
         }
     )
     settings = DefaultConfig
@@ -166,6 +170,7 @@ class DefaultRecipe(Recipe):
         self.tuned: Tuned | None = None
         self.texts: Sequence[Text] | None = None  # what was learned from, if it is held
         self._common = NO_TABLE
+        self.before: State | None = None  # in parts: what the last pass went by, if there is one to come
 
     @property
     def workers(self) -> int:
@@ -201,6 +206,8 @@ class DefaultRecipe(Recipe):
             readers[1].add(pair.target.tokens)
             if certain.links:
                 links[number] = certain
+            if (number + 1) % READ == 0:
+                yield Progress(number + 1, 0, "reading")
         more = [Counter(own) for own in word_counts(lexicon)]
         if extras.continue_training:
             self._learned()
@@ -216,8 +223,12 @@ class DefaultRecipe(Recipe):
             check_learnable(zip(*lengths, strict=True), config.longest, "longest")
         checkpoint = extras.checkpoint
         yield from learning.run() if checkpoint is None else with_checkpoints(learning, checkpoint)
-        self._take(learning, extras.continue_training)
+        self.take(learning, extras.continue_training)
         self.texts = texts if extras.hold_text else None
+
+    def in_parts(self) -> DefaultParts:
+        """Return what learns from a text in parts."""
+        return DefaultParts(self)
 
     def _knowledge(
         self, texts: list[Text], lexicon: list[WordPair], links: dict[int, Alignment], continuing: bool
@@ -235,7 +246,7 @@ class DefaultRecipe(Recipe):
         config = replace(self.config, lse_epochs=None, chain_epochs=None, batch=None, rate=None)
         return config, Knowledge(counts, links, numbers.tables(self.tables), prior)
 
-    def _take(self, learning: Learning, continuing: bool) -> None:
+    def take(self, learning: Learning, continuing: bool = False) -> None:
         """Take over what was learned; of words that the new text does not have, the old is kept."""
         spellings = [text.spelling for text in learning.texts]
         nulls = learning.nulls
@@ -251,14 +262,16 @@ class DefaultRecipe(Recipe):
             ]
         self.config = learning.config
         self.tuned = None  # words have other numbers now, and numbers of cells another scale
+        self.before = None
         self.record = [*self.record, *learning.record] if continuing else learning.record
         self._set(spellings, [side.table for side in learning.sides], learning.vectors)
         self.prior = learning.prior._replace(chained=True)
-        self._count(learning.counts)
+        self.set_counts(learning.counts)
         self.nulls = nulls
         self.scales = learning.scales
 
-    def _count(self, counts: Counts) -> None:
+    def set_counts(self, counts: Counts) -> None:
+        """Take over counts, with the table that looks common words up."""
         self.counts = counts
         self._common = common_counts(counts)
 
@@ -488,6 +501,8 @@ class DefaultRecipe(Recipe):
         if self.tuned is not None:
             arrays |= self.tuned.arrays()
         save_file(arrays, directory / WEIGHTS)
+        if self.before is not None:
+            save_file(state_arrays(self.before), directory / BEFORE)
 
     @classmethod
     def load(cls, directory: Path, about: About, running: Running) -> DefaultRecipe:
@@ -507,10 +522,12 @@ class DefaultRecipe(Recipe):
             arrays.take(name, np.float32, (spelling.size, width), low=-LARGEST, high=LARGEST)
             for name, spelling in zip(("source", "target"), spellings, strict=True)
         ]
-        recipe.prior = _read_prior(arrays, recipe.config)
+        recipe.prior = read_prior(arrays, recipe.config)
         likeness = float(arrays.take("likeness", np.float64, (1,), low=0, high=1)[0])
         counts = read_counts(arrays, counts)
-        recipe._count(counts._replace(strength=recipe.config.strength, cognate_probability=likeness))
+        begun = any(phase.get("phase") == "count" for phase in recipe.record)
+        strength = recipe.config.strength if begun else 0.0  # without a pass, vectors alone decide
+        recipe.set_counts(counts._replace(strength=strength, cognate_probability=likeness))
         vectors = [
             arrays.take(f"{name}.vectors", np.float32, (len(own.words), width), low=-LARGEST, high=LARGEST)
             for name, own in zip(("source", "target"), spellings, strict=True)
@@ -527,6 +544,9 @@ class DefaultRecipe(Recipe):
         )
         if max(int(own.max(initial=0)) for own in recipe.classes) >= recipe.prior.jumps.shape[1]:
             raise arrays.fault("jumps", "are too few for the classes of words")
+        if (directory / BEFORE).exists():
+            before = Arrays(directory / BEFORE)
+            recipe.before = read_state(before, state_of(recipe), no_counts(spellings), recipe.config)
         return recipe
 
 
@@ -547,21 +567,6 @@ def _all_words(spelling: Spelling) -> list[str]:
     """List the words by number; those without a spelling are letters for this purpose."""
     reserved = len(spelling.words) - len(spelling.words.entries)
     return ["x"] * reserved + list(spelling.words.entries)
-
-
-def _read_prior(arrays: Arrays, config: DefaultConfig) -> Prior:
-    shapes: dict[str, tuple[int | None, ...]] = {
-        "jumps": (2, None, 2 * CLIP + 1),
-        "starts": (2, None),
-        "diagonals": (2, None),
-    }
-    weights = {
-        name: arrays.take(name, np.float32, shape, low=1e-9, high=1e9) for name, shape in shapes.items()
-    }
-    for name, array in weights.items():
-        if 0 in array.shape:
-            raise arrays.fault(name, f"has {array.shape[-1]} columns")
-    return Prior(config.null, config.mixture, True, **weights)
 
 
 def _cores() -> int:

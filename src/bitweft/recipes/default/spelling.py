@@ -190,12 +190,12 @@ class _Numbers(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         form = word.lower() if self.lowercase else word
-        _check_word(form)
+        check_word(form)
         number = self[word] = self.words.setdefault(form, len(self.words))
         return number
 
 
-def _check_word(word: str) -> None:
+def check_word(word: str) -> None:
     """Refuse what a vocabulary file cannot hold; words of text files are never of this kind."""
     if "\n" in word or any("\ud800" <= letter <= "\udfff" for letter in word):
         raise InputError(f"the word {word!r} has a line break or half a surrogate pair in it")

@@ -9,7 +9,9 @@ reference, which locks memory.
 |---|---|
 | `types.py` | the tuples of arrays that the loops share |
 | `compile.py` | how they are compiled, and where compiled code is kept |
-| `vectors.py`, `exponentials.py` | vectors of words, from the rows of a table; exponentials of many scores |
+| `vectors.py` | vectors of words, from the rows of a table |
+| `exponentials.py`, `logarithms.py` | of many numbers at a time |
+| `whole.py` | sums of whole numbers, the same in any order |
 | `chain.py`, `lse.py`, `explain.py` | posteriors of one direction: by jumps, by the diagonal, or by either |
 | `gradients.py`, `adam.py` | one step of learning |
 | `emissions.py`, `posteriors.py` | ratios of a pair's words from vectors and counts, and their posteriors |

@@ -1,0 +1,1 @@
+"""Work beyond one machine: shards on Ray, and batches for engines that other people run."""

@@ -1,0 +1,103 @@
+"""Parts of a pass of counting as files: each made by anyone from a model and a shard, merged in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import bitweft
+from bitweft.aligner import Aligner
+from bitweft.corpus.shards import base_name
+from bitweft.errors import InputError, ModelError, UsageError
+from bitweft.recipes.base import Offer, require
+from bitweft.storage import places
+from bitweft.storage.part_file import part_facts, read_part, write_part
+from bitweft.text.bitext import Bitext
+
+if TYPE_CHECKING:
+    from bitweft.recipes.parts import Part, PartTraining
+
+
+def count_shard(
+    aligner: Aligner, model: str, inputs: Sequence[str], reading: Mapping[str, Any], path: str
+) -> int:
+    """Count a shard by a model that is on its way, into a file; one that is there already is kept.
+
+    Arguments:
+        aligner: of the model.
+        model: the digest of its files.
+        inputs: the files of the shard.
+        reading: arguments of Bitext.
+        path: the file to write, or its URL.
+
+    Returns:
+        How many pairs the shard has.
+
+    Raises:
+        UsageError: the recipe does not learn in parts, or the model has learned all that it can.
+        InputError: a word is new to the model.
+    """
+    training = _unfinished(aligner, "count")
+    made_of = {
+        "bitweft": bitweft.__version__,
+        "model": model,
+        "reading": {key: value for key, value in reading.items() if value is not None},
+        "inputs": [[base_name(name), places.digest(name)] for name in inputs],
+    }
+    known = part_facts(path)
+    if known is not None and known.items() >= made_of.items():
+        return int(known["pairs"])
+    bitext = Bitext(*inputs, **reading)
+    try:
+        part = training.counter()(bitext)
+    except InputError as error:
+        raise InputError(str(error), file=inputs[0]) if error.file is None else error from error
+    pairs = bitext.count()
+    write_part(path, part, {**made_of, "pairs": pairs})
+    return pairs
+
+
+def merge_parts(aligner: Aligner, model: str, paths: Sequence[str]) -> None:
+    """Take over what all shards of the text have added in one pass, in any order.
+
+    Arguments:
+        aligner: of the model that the parts were counted by.
+        model: the digest of its files.
+        paths: the files of the parts, or their URLs.
+
+    Raises:
+        ModelError: a part is damaged, missing, there twice, or counted by another model.
+    """
+    training = _unfinished(aligner, "merge")
+    learned = aligner.about.training
+    assert learned is not None
+    training.merge(_checked(paths, model, learned.pairs))
+    aligner.has_learned(learned.pairs, learned.words, (learned.seconds, learned.cpu_seconds), learned.files)
+
+
+def _unfinished(aligner: Aligner, verb: str) -> PartTraining:
+    require(aligner.recipe, Offer.PARTS, verb)
+    training = aligner.recipe.in_parts()
+    if not training.passes_left:
+        raise UsageError(f"{verb}: the model has learned all; `bitweft train --shards … --begin` begins one")
+    return training
+
+
+def _checked(paths: Sequence[str], model: str, pairs: int) -> Iterator[Part]:
+    """Read part after part; after the last, refuse those that are not all of the text."""
+    seen: dict[str, str] = {}
+    found = 0
+    for path in paths:
+        arrays, facts = read_part(path)
+        if facts.get("model") != model:
+            raise ModelError(f"{path}: counted by another model, or before a merge: count this shard again")
+        shard = str(facts["inputs"])
+        if shard in seen:
+            raise ModelError(f"{path}: the same shard as in {seen[shard]}: give each once")
+        seen[shard] = path
+        found += int(facts["pairs"])
+        yield arrays
+    if found != pairs:
+        raise ModelError(
+            f"the parts are of {found:,} pairs, but the text has {pairs:,}: give those of all shards"
+        )

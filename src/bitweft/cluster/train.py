@@ -1,0 +1,274 @@
+"""Training over shards: a survey, a descent on a sample, and passes of counting, whose parts are files.
+
+What comes out is what `bitweft train` learns from the shards one after the other, bit for bit.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+import bitweft
+from bitweft.aligner import Aligner
+from bitweft.cluster.engine import Engine, Shared
+from bitweft.cluster.parts import count_shard, merge_parts
+from bitweft.cluster.workers import Files, loaded, packed, patiently
+from bitweft.corpus.align_shards import Pace, model_digest
+from bitweft.errors import BitweftError, InputError, ModelError
+from bitweft.progress import Progress
+from bitweft.recipes.base import Offer, require
+from bitweft.recipes.parts import Survey
+from bitweft.storage import places
+from bitweft.storage.output import clear_leftovers, json_bytes, write_bytes
+from bitweft.text.bitext import Bitext
+
+if TYPE_CHECKING:
+    from bitweft.recipes.parts import Part
+
+Tell = Callable[[Progress], None]
+Inputs = tuple[str, ...]  # the files of one shard
+Value = TypeVar("Value")
+JOB = "job.json"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Name the files of all shards, in the order of the text, and say how they are read."""
+
+    shards: Sequence[Inputs]
+    reading: Mapping[str, Any]  # arguments of Bitext
+
+
+@dataclass(frozen=True)
+class Training:
+    """Hold what training over shards goes by."""
+
+    corpus: Corpus
+    engine: Engine
+    tell: Tell  # is called with how far it is
+
+    def begin(self, aligner: Aligner) -> None:
+        """Learn what comes before counting; the model can then be saved, and counted by.
+
+        Raises:
+            UsageError: the recipe does not learn in parts.
+            NothingToLearnError: no pair has words on both sides.
+        """
+        require(aligner.recipe, Offer.PARTS, "--shards")
+        began = time.perf_counter()
+        training = aligner.recipe.in_parts()
+        shards, reading = self.corpus.shards, self.corpus.reading
+        cost = [-time.process_time()]
+        surveys = self._all(survey_one, shards, Reading(reading, training.surveyor()), "surveying", cost)
+        survey = Survey()
+        firsts = []
+        for own in surveys:
+            firsts.append(survey.pairs)
+            survey.add(own)
+        del surveys
+        sizes = [after - first for first, after in zip(firsts, [*firsts[1:], survey.pairs], strict=True)]
+        items = list(zip(shards, firsts, sizes, strict=True))
+        samples = self._all(choose_one, items, Reading(reading, training.chooser(survey)), "sampling", cost)
+        for progress in training.descend(survey, samples):
+            self.tell(progress)
+        source, target = (sum(own.values()) for own in survey.words)
+        seconds = time.perf_counter() - began, sum(cost) + time.process_time()
+        names = tuple(name for inputs in shards for name in inputs)
+        aligner.has_learned(survey.pairs, (source, target), seconds, names)
+        aligner.about = replace(aligner.about, tokenize=reading.get("tokenize") or "space")
+
+    def paths(self, number: int, directory: str) -> list[str]:
+        """Name the parts of a pass, in a directory."""
+        return [places.join(directory, f"{number}.{n:05}.part") for n in range(len(self.corpus.shards))]
+
+    def count(self, aligner: Aligner, model: str, paths: Sequence[str]) -> None:
+        """Count all shards by a model, into a part each, and merge them."""
+        began = time.perf_counter()
+        places.make_directory(places.parent(paths[0]))
+        cost = [-time.process_time()]
+        digest = model_digest(model)
+        counting = Counting(self.engine.share(packed(model)), digest, self.corpus.reading)
+        items = list(zip(self.corpus.shards, paths, strict=True))
+        self._all(count_one, items, counting, "count", cost)
+        merge_parts(aligner, digest, paths)
+        learned = aligner.about.training
+        assert learned is not None
+        seconds = time.perf_counter() - began, sum(cost) + time.process_time()
+        total = learned.seconds + seconds[0], learned.cpu_seconds + seconds[1]
+        aligner.has_learned(learned.pairs, learned.words, total, learned.files)
+
+    def _all(
+        self,
+        work: Callable[..., tuple[Value, int]],
+        items: Sequence[Any],
+        shared: object,
+        phase: str,
+        cost: list[float],
+    ) -> list[Value]:
+        """Do something with all shards; return what it came to in their order, and note the CPU seconds."""
+        pace = Pace(self.corpus.shards, phase)
+        found: dict[int, Value] = {}
+        timed: Timed[Value] = Timed(work)
+        for number, answer in self.engine.run(timed, items, self.engine.share(shared), lambda *news: None):
+            if isinstance(answer, BitweftError):
+                raise answer
+            found[number], pairs, seconds = answer
+            cost.append(seconds)
+            self.tell(pace.told(number, pairs, pairs))
+        return [found[number] for number in range(len(items))]
+
+
+@dataclass(frozen=True)
+class Timed(Generic[Value]):
+    """Do something in a worker; return what it came to, of how many pairs, and its CPU seconds."""
+
+    work: Callable[..., tuple[Value, int]]
+
+    def __call__(self, item: Any, shared: Shared[Any], tell: object) -> tuple[Value, int, float]:
+        began = time.process_time()
+        result, pairs = self.work(item, shared)
+        return result, pairs, time.process_time() - began
+
+
+class Reading(NamedTuple):
+    """Hold how shards are read, and what is done with their pairs."""
+
+    reading: Mapping[str, Any]
+    work: Callable[..., Any]
+
+
+class Counting(NamedTuple):
+    """Hold the model that shards are counted by, and how they are read."""
+
+    model: Shared[Files]
+    digest: str
+    reading: Mapping[str, Any]
+
+
+def survey_one(inputs: Inputs, shared: Shared[Reading]) -> tuple[Survey, int]:
+    """Survey a shard, in a worker."""
+    reading, survey = shared.get()
+    found: Survey = survey(Bitext(*inputs, **reading))
+    return found, found.pairs
+
+
+def choose_one(item: tuple[Inputs, int, int], shared: Shared[Reading]) -> tuple[Part, int]:
+    """Choose the sample of a shard, in a worker."""
+    (inputs, first, pairs), (reading, choose) = item, shared.get()
+    found: Part = choose(Bitext(*inputs, **reading), first)
+    return found, pairs
+
+
+def count_one(item: tuple[Inputs, str], shared: Shared[Counting]) -> tuple[None, int]:
+    """Count a shard, in a worker."""
+    (inputs, path), (model, digest, reading) = item, shared.get()
+    aligner = loaded(model, 1)
+    return None, patiently(lambda: count_shard(aligner, digest, inputs, reading, path))
+
+
+class Kept:
+    """Keep models on their way in a directory, to go on from after a stop."""
+
+    def __init__(self, directory: str, about: Mapping[str, Any], *, resume: bool) -> None:
+        """Take a directory that is not there, is empty, or was begun with the same text and settings.
+
+        Raises:
+            InputError: it holds something else, or `resume` is not set.
+            ModelError: it is of another text, or of other settings.
+        """
+        self.directory = Path(directory)
+        self._job = self.directory / JOB
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if self._job.exists() and not resume:
+            message = "there are parts of earlier training: give --resume to go on, or remove it"
+            raise InputError(message, file=directory)
+        if not self._job.exists() and any(self.directory.iterdir()):
+            raise InputError("holds what is no training in parts: remove it", file=directory)
+        if self._job.exists():
+            self._check(json.loads(json_bytes(about)))
+        write_bytes(self._job, json_bytes(about))
+
+    def _check(self, about: Mapping[str, Any]) -> None:
+        try:
+            known = json.loads(self._job.read_bytes())
+            differing = [key for key in about if known[key] != about[key]]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"{self._job}: cannot be used: {error!r}; remove the directory") from error
+        if differing:
+            raise ModelError(
+                f"{self._job}: the parts are of another {differing[0]}; give the same text and options "
+                "again, or remove the directory"
+            )
+
+    def path(self, passes: int) -> str:
+        """Name the model after so many passes."""
+        return str(self.directory / f"{passes}.weft")
+
+    def latest(self) -> tuple[int, str | None]:
+        """Tell after how many passes the model is that is furthest, and name it, if there is one."""
+        passes = max((int(path.stem) for path in self.directory.glob("*.weft")), default=-1)
+        return max(passes, 0), None if passes < 0 else self.path(passes)
+
+    def remove(self) -> None:
+        """Remove all that was kept, and the directory if nothing else is in it."""
+        for path in self.directory.glob("*.weft"):
+            shutil.rmtree(path)
+        self._job.unlink()
+        if not any(self.directory.iterdir()):
+            self.directory.rmdir()
+
+
+def about_job(aligner: Aligner, corpus: Corpus) -> dict[str, Any]:
+    """Say what a model on its way is made of."""
+    return {
+        "bitweft": bitweft.__version__,
+        "recipe": aligner.about.recipe,
+        "settings": aligner.about.config,
+        "seed": aligner.about.seed,
+        "reading": dict(corpus.reading),
+        "text": [[name, places.size(name)] for inputs in corpus.shards for name in inputs],
+    }
+
+
+def train_on_shards(
+    aligner: Aligner,
+    training: Training,
+    kept: Kept,
+    finish: Callable[[Aligner], None],
+    *,
+    parts: str | None = None,
+    threads: int | None = None,
+) -> None:
+    """Learn from shards, going on from what was kept.
+
+    Arguments:
+        aligner: with the settings to learn by.
+        training: the text, and who does the work.
+        kept: where models on their way are kept; removed in the end.
+        finish: is called with the aligner that has learned, to save it.
+        parts: a directory for parts that all workers reach, or its URL; that of `kept` by default.
+        threads: of this process, which learns from the sample.
+    """
+    passes, model = kept.latest()
+    if model is None:
+        model = kept.path(0)
+        training.begin(aligner)
+        aligner.save(model)
+    aligner = Aligner.load(model, threads=threads)
+    directory = parts or str(kept.directory)
+    while aligner.recipe.in_parts().passes_left:
+        passes += 1
+        training.count(aligner, model, training.paths(passes, directory))
+        if aligner.recipe.in_parts().passes_left:
+            model = kept.path(passes)
+            aligner.save(model)
+    finish(aligner)
+    for path in (path for number in range(1, passes + 1) for path in training.paths(number, directory)):
+        clear_leftovers(path)
+        places.remove(path)
+    kept.remove()

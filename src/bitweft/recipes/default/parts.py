@@ -1,0 +1,311 @@
+"""The default recipe in parts: the passes of counting over shards, and the sample that comes before them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bitweft.errors import InputError
+from bitweft.progress import Progress
+from bitweft.recipes.base import check_learnable
+from bitweft.recipes.default.bounds import read_counts, read_prior
+from bitweft.recipes.default.compiled.types import Counts, Ints, Longs, new_tally
+from bitweft.recipes.default.config import DefaultConfig
+from bitweft.recipes.default.counts import Part as Sums
+from bitweft.recipes.default.counts import (
+    Shard,
+    State,
+    WordFacts,
+    added,
+    count,
+    learnable,
+    merge,
+    with_classes,
+)
+from bitweft.recipes.default.learn import Learning, Text, pair_hashes, sampled
+from bitweft.recipes.default.loops import Loops
+from bitweft.recipes.default.spelling import Spelling, check_word
+from bitweft.recipes.parts import PartTraining, Survey
+from bitweft.storage.model_directory import Arrays
+from bitweft.text.bitext import Sentence, SentencePair
+
+if TYPE_CHECKING:
+    from bitweft.recipes.default.recipe import DefaultRecipe
+    from bitweft.recipes.parts import Part
+
+BLOCK = 4096  # pairs that are read in a turn
+_SIDES = ("source", "target")
+_TALLIES = ("jumps", "starts", "diagonals", "cognates")
+
+
+class DefaultParts(PartTraining):
+    """Learn in parts what `fit` learns from the whole; the recipe is what was learned so far."""
+
+    def __init__(self, recipe: DefaultRecipe) -> None:
+        self.recipe = recipe
+
+    def surveyor(self) -> Callable[[Iterable[SentencePair]], Survey]:
+        """Return what surveys a shard."""
+        return _Surveyor(self.recipe.config.lowercase, self.recipe.config.longest)
+
+    def chooser(self, survey: Survey) -> Callable[[Iterable[SentencePair], int], Part]:
+        """Return what chooses of a shard the pairs that may belong to the sample."""
+        config = self.recipe.config
+        if not survey.learnable:
+            check_learnable([(1, 1)] if any(survey.words) else [], 0, "longest")
+        spellings = [Spelling.of(own) for own in survey.words]
+        # Hashes are spread evenly: a few more than are wanted are below this, as good as surely.
+        share = (config.descent_pairs + 10 * sqrt(config.descent_pairs) + 10) / survey.learnable
+        return _Chooser(_Encoder(spellings, config), self.recipe.seed, min(int(share * 2**64), 2**64 - 1))
+
+    def descend(self, survey: Survey, samples: Iterable[Part]) -> Iterator[Progress]:
+        """Learn vectors from the sample; the recipe can be saved, and counted by, when the iterator ends."""
+        recipe = self.recipe
+        spellings = [Spelling.of(own) for own in survey.words]
+        source, target = _sampled(list(samples), recipe.config.descent_pairs, recipe.seed)
+        texts = [Text(spellings[0], *source), Text(spellings[1], *target)]
+        learning = Learning(
+            texts, recipe.config, seed=recipe.seed, threads=recipe.threads, loops=recipe.loops
+        )
+        yield from learning.descend()
+        recipe.take(learning)
+        recipe.prior = learning.state().prior
+
+    @property
+    def passes_left(self) -> int:
+        """Tell how often the text is still to be counted."""
+        done = sum(phase.get("phase") == "count" for phase in self.recipe.record)
+        return self.recipe.config.count_passes - done
+
+    def counter(self) -> Callable[[Iterable[SentencePair]], Part]:
+        """Return what counts a shard."""
+        recipe = self.recipe
+        encoder = _Encoder(recipe.spellings, recipe.config)
+        return _Counter(encoder, state_of(recipe), recipe.before, recipe.loops)
+
+    def merge(self, parts: Iterable[Part]) -> None:
+        """Take over what one pass over all shards has counted."""
+        recipe = self.recipe
+        last = state_of(recipe)
+        state = merge(last, [_total(_sums(part, last) for part in parts)])
+        recipe.record.append({"phase": "count", "entries": len(state.counts.values)})
+        recipe.before = last if self.passes_left else None
+        recipe.prior = state.prior
+        recipe.set_counts(state.counts)
+        recipe.nulls = [state.source.nulls, state.target.nulls]
+
+
+def state_of(recipe: DefaultRecipe) -> State:
+    """Return what a pass of counting goes by."""
+    assert recipe.counts is not None
+    source, target = (
+        WordFacts(*own)
+        for own in zip(recipe.classes, recipe.nulls, recipe.scales, recipe.vectors, strict=True)
+    )
+    classes = 1 + max(int(own.max(initial=0)) for own in recipe.classes)
+    prior = with_classes(recipe.prior, classes)._replace(chained=True, mixture=recipe.config.mixture)
+    return State(source, target, recipe.counts, prior, recipe.config.strength)
+
+
+def state_arrays(state: State) -> dict[str, npt.NDArray[Any]]:
+    """Return what one pass changes of a state, as arrays."""
+    counts, prior = state.counts, state.prior
+    return {
+        "jumps": prior.jumps,
+        "starts": prior.starts,
+        "diagonals": prior.diagonals,
+        "source.nulls": state.source.nulls,
+        "target.nulls": state.target.nulls,
+        "counts.offsets": counts.offsets,
+        "counts.sources": counts.sources,
+        "counts.values": counts.values,
+        "likeness": np.array([counts.cognate_probability]),
+        "strength": np.array([counts.strength]),
+    }
+
+
+def read_state(arrays: Arrays, later: State, words: Counts, config: DefaultConfig) -> State:
+    """Take what `state_arrays` gave; the rest is that of a later state. `words` are counts of none."""
+    source, target = (
+        facts._replace(nulls=arrays.take(f"{side}.nulls", np.float32, facts.nulls.shape, low=1e-12, high=1e6))
+        for side, facts in zip(_SIDES, (later.source, later.target), strict=True)
+    )
+    prior = read_prior(arrays, config)
+    if prior.jumps.shape != later.prior.jumps.shape:
+        raise arrays.fault("jumps", "are of other classes of words")
+    counts = read_counts(arrays, words)._replace(
+        strength=float(arrays.take("strength", np.float64, (1,), low=0, high=1e6)[0]),
+        cognate_probability=float(arrays.take("likeness", np.float64, (1,), low=0, high=1)[0]),
+    )
+    return State(source, target, counts, prior, later.strength)
+
+
+@dataclass(frozen=True)
+class _Surveyor:
+    """Count pairs and words."""
+
+    lowercase: bool
+    longest: int
+
+    def __call__(self, pairs: Iterable[SentencePair]) -> Survey:
+        number = fit = 0
+        words: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+        for number, pair in enumerate(pairs, 1):  # noqa: B007
+            fit += bool(len(pair.source) and len(pair.target) and max(map(len, pair)) <= self.longest)
+            words[0].update(pair.source.tokens)
+            words[1].update(pair.target.tokens)
+        source, target = (self._forms(own) for own in words)
+        return Survey(number, fit, (source, target))
+
+    def _forms(self, words: Counter[str]) -> Counter[str]:
+        forms: Counter[str] = Counter()
+        for word, times in words.items():
+            form = word.lower() if self.lowercase else word
+            check_word(form)
+            forms[form] += times
+        return forms
+
+
+class _Encoder:
+    """Turn pairs into numbers."""
+
+    def __init__(self, spellings: Sequence[Spelling], config: DefaultConfig) -> None:
+        self.spellings = spellings
+        self.lowercase = config.lowercase
+        self.longest = config.longest
+
+    def __call__(self, pairs: Iterable[SentencePair]) -> Shard:
+        tokens: tuple[list[Ints], list[Ints]] = ([], [])
+        lengths: tuple[list[Longs], list[Longs]] = ([], [])
+        for block in _blocks(pairs):
+            for side, sentences in enumerate(zip(*block, strict=True)):
+                numbers, offsets, unseen = self.spellings[side].encode(map(self._forms, sentences))
+                if unseen:
+                    message = f"the word {unseen[0]!r} is not in the text that the model was begun with"
+                    raise InputError(message)
+                tokens[side].append(numbers)
+                lengths[side].append(np.diff(offsets))
+        source, target = map(_side, tokens, lengths)
+        return Shard(source, target, learnable([source[1], target[1]], self.longest))
+
+    def fits(self, pair: SentencePair) -> bool:
+        """Tell whether a pair can be learned from."""
+        return min(map(len, pair)) > 0 and max(map(len, pair)) <= self.longest
+
+    def _forms(self, sentence: Sentence) -> Sequence[str]:
+        return [token.lower() for token in sentence.tokens] if self.lowercase else sentence.tokens
+
+
+def _side(tokens: list[Ints], lengths: list[Longs]) -> tuple[Ints, Longs]:
+    """Put blocks together: tokens, and where each sentence begins."""
+    offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]), dtype=np.int64)
+    return np.concatenate([np.empty(0, np.int32), *tokens]), offsets
+
+
+def _blocks(pairs: Iterable[SentencePair]) -> Iterator[list[SentencePair]]:
+    walk = iter(pairs)
+    while block := list(islice(walk, BLOCK)):
+        yield block
+
+
+@dataclass(frozen=True)
+class _Chooser:
+    """Choose the pairs whose numbers have a hash below a bound."""
+
+    encode: _Encoder
+    seed: int
+    bound: int
+
+    def __call__(self, pairs: Iterable[SentencePair], first: int) -> Part:
+        numbers: list[int] = []
+        (source, s_offsets), (target, t_offsets), _, _ = self.encode(self._chosen(pairs, first, numbers))
+        return {
+            "numbers": np.array(numbers, np.int64),
+            "source": source,
+            "source.lengths": np.diff(s_offsets),
+            "target": target,
+            "target.lengths": np.diff(t_offsets),
+        }
+
+    def _chosen(
+        self, pairs: Iterable[SentencePair], first: int, numbers: list[int]
+    ) -> Iterator[SentencePair]:
+        for block in _blocks(pairs):
+            own = np.arange(first, first + len(block))
+            for place in np.flatnonzero(pair_hashes(own, self.seed) <= np.uint64(self.bound)).tolist():
+                if self.encode.fits(block[place]):
+                    numbers.append(first + place)
+                    yield block[place]
+            first += len(block)
+
+
+def _sampled(samples: Sequence[Part], most: int, seed: int) -> list[tuple[Ints, Longs]]:
+    """Put the samples of all shards together, and keep the pairs with the least hashes."""
+    numbers = np.concatenate([own["numbers"] for own in samples])
+    kept = np.isin(numbers, sampled(numbers, most, seed))
+    sides = []
+    for side in _SIDES:
+        tokens = np.concatenate([own[side] for own in samples])
+        lengths = np.concatenate([own[f"{side}.lengths"] for own in samples])
+        sides.append(_side([tokens[np.repeat(kept, lengths)]], [lengths[kept]]))
+    return sides
+
+
+@dataclass(frozen=True)
+class _Counter:
+    """Count a shard by a state, less what its pairs added to it."""
+
+    encode: _Encoder
+    state: State
+    before: State | None
+    loops: Loops
+
+    def __call__(self, pairs: Iterable[SentencePair]) -> Part:
+        return _arrays(count(self.state, self.encode(pairs), self.before, loops=self.loops))
+
+
+def _arrays(sums: Sums) -> Part:
+    tally = {f"tally.{name}": getattr(sums.tally, name) for name in _TALLIES}
+    unlinked = {f"{side}.unlinked": own for side, own in zip(_SIDES, sums.unlinked, strict=True)}
+    return {"keys": sums.keys, "sums": sums.sums, **tally, **unlinked}
+
+
+def _sums(part: Part, state: State) -> Sums:
+    """Take what was counted by a state.
+
+    Raises:
+        ModelError: it is none that can have been.
+    """
+    arrays = Arrays(Path("part"), part, what="part")
+    empty = new_tally(1, state.prior.jumps.shape[1])
+    tally = empty._replace(
+        **{name: arrays.take(f"tally.{name}", np.int64, getattr(empty, name).shape) for name in _TALLIES}
+    )
+    source, target = (
+        arrays.take(f"{side}.unlinked", np.int64, (len(facts.nulls), 2), low=0)
+        for side, facts in zip(_SIDES, (state.source, state.target), strict=True)
+    )
+    keys = arrays.take("keys", np.int64, (None,), low=0, high=len(target) << 32)
+    if (np.diff(keys) <= 0).any() or (keys & (2**32 - 1)).max(initial=0) >= len(source):
+        raise arrays.fault("keys", "are out of order, or of no words")
+    return Sums(keys, arrays.take("sums", np.int64, keys.shape, low=0), tally, (source, target))
+
+
+def _total(parts: Iterable[Sums]) -> Sums:
+    """Add parts up by twos, then fours: each entry is moved as often as the number of parts is halved."""
+    stack: list[tuple[int, Sums]] = []
+    for part in parts:
+        level, own = 0, part
+        while stack and stack[-1][0] == level:
+            own = added([stack.pop()[1], own])
+            level += 1
+        stack.append((level, own))
+    return added(own for _, own in stack)

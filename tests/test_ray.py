@@ -1,0 +1,325 @@
+"""Aligning and training on Ray, on a cluster of two nodes of one core each, with all that can go wrong there.
+
+Run by `make test-ray`; skipped where Ray is not installed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+ray = pytest.importorskip("ray", reason="needs the extra ray: pip install 'bitweft[ray]'")
+from ray.cluster_utils import Cluster  # noqa: E402
+
+from bitweft.cluster import align as cluster_align  # noqa: E402
+from bitweft.cluster.align_batches import AlignBatches  # noqa: E402
+from bitweft.cluster.engine import Ray  # noqa: E402
+from bitweft.cluster.workers import packed  # noqa: E402
+from bitweft.corpus.align_files import LinkOptions  # noqa: E402
+from bitweft.corpus.align_shards import ShardJob, align_shards, model_digest  # noqa: E402
+from bitweft.corpus.shards import Shard, find_shards  # noqa: E402
+from bitweft.errors import BitweftError  # noqa: E402
+from bitweft.sample import bitext, generate  # noqa: E402
+from small import aligner  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+SHARDS, PAIRS = 6, 2000  # a shard takes some tenths of a second
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write shards of two columns; the third has a line that is not UTF-8."""
+    directory = tmp_path_factory.mktemp("corpus")
+    for number in range(SHARDS):
+        text, _ = bitext(generate(PAIRS, seed=number))
+        lines = [f"{pair.source.text}\t{pair.target.text}".encode() for pair in text]
+        if number == 2:
+            lines[7] = b"caf\xe9\tcaf\xe9"
+        (directory / f"{number}.tsv").write_bytes(b"\n".join(lines) + b"\n")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def expected(corpus: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Align the shards by one process."""
+    out = tmp_path_factory.mktemp("expected")
+    for _ in align_shards(aligner(), shards(corpus, out), job(model), lambda progress: None):
+        pass
+    return contents(out)
+
+
+@contextmanager
+def cluster() -> Iterator[Any]:
+    """Start two nodes of one core each, and leave nothing of them."""
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    nodes.second = nodes.add_node(num_cpus=1)
+    try:
+        yield nodes
+    finally:
+        ray.shutdown()
+        nodes.shutdown()
+
+
+def shards(corpus: Path, out: Path) -> list[Shard]:
+    return find_shards([str(corpus / "*.tsv")], str(out), "pharaoh")
+
+
+def job(model: Path, **options: bool) -> ShardJob:
+    return ShardJob(model_digest(model), {"format": "tsv"}, LinkOptions(), **options)
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+
+
+def align(
+    model: Path, corpus: Path, out: Path, address: str, *, meanwhile: Callable[[], None] = lambda: None
+) -> list[Any]:
+    """Align on a cluster, with something going on meanwhile."""
+    other = threading.Thread(target=meanwhile)
+    steps: list[int] = []
+    found = []
+    work = cluster_align.align_on_ray(
+        str(model), shards(corpus, out), job(model), lambda told: steps.append(told.step), address=address
+    )
+    other.start()
+    try:
+        found = [result for _, result in work]
+    finally:
+        other.join()
+    assert max(steps, default=0) <= SHARDS * PAIRS  # nothing is counted twice
+    return found
+
+
+def workers() -> list[int]:
+    """Name the processes of this test's own clusters that are working on a task."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"ray::_attempt"):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return [process for process in found if is_own(process)]
+
+
+def is_own(process: int) -> bool:
+    while process > 1:
+        if process == os.getpid():
+            return True
+        try:
+            process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return False
+
+
+def killing(times: int, seed: int) -> Callable[[], None]:
+    """Kill workers at random times."""
+    draw = random.Random(seed)
+
+    def kill() -> None:
+        done, until = 0, time.monotonic() + 60
+        while done < times and time.monotonic() < until:
+            time.sleep(draw.uniform(0.05, 0.6))
+            own = workers()
+            if own:
+                os.kill(draw.choice(own), signal.SIGKILL)
+                done += 1
+
+    return kill
+
+
+def test_two_nodes_give_the_bytes_of_one_process(
+    corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    with cluster() as nodes:
+        found = align(model, corpus, tmp_path / "out", nodes.address)
+    assert contents(tmp_path / "out") == expected
+    assert sum(summary.pairs for summary in found) == SHARDS * PAIRS
+    assert [summary.damaged for summary in found if summary.damaged] == [1]
+
+
+def test_killed_workers_change_nothing(
+    corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    with cluster() as nodes:
+        align(model, corpus, tmp_path / "out", nodes.address, meanwhile=killing(4, seed=1))
+    assert contents(tmp_path / "out") == expected
+
+
+def test_a_node_may_leave(corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
+    with cluster() as nodes:
+
+        def leave() -> None:
+            while not workers():
+                time.sleep(0.05)
+            time.sleep(0.5)
+            nodes.remove_node(nodes.second, allow_graceful=False)
+
+        align(model, corpus, tmp_path / "out", nodes.address, meanwhile=leave)
+    assert contents(tmp_path / "out") == expected
+
+
+def test_a_killed_driver_goes_on_with_resume(
+    corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "bitweft", "align", "--shards", str(corpus / "*.tsv"), "--format", "tsv"]
+    command += ["--model", str(model), "--out", str(tmp_path / "out"), "--resume"]
+    with cluster() as nodes:
+        command += ["--ray", nodes.address]
+        driver = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 120
+        while not list((tmp_path / "out").glob("*.links")) and time.monotonic() < until:
+            time.sleep(0.05)
+        driver.kill()
+        driver.wait()
+        assert contents(tmp_path / "out") != expected
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    assert "done before" in said and f"all {SHARDS} shards done" in said
+    assert contents(tmp_path / "out") == expected
+
+
+def test_a_full_disk_is_left_to_its_node(
+    corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    with cluster() as nodes:
+        ray.init(nodes.address, log_to_driver=False)
+        full = nodes.second.node_id
+        plain = cluster_align.align_one
+
+        def work(*arguments: Any) -> Any:
+            if ray.get_runtime_context().get_node_id() != full:
+                return plain(*arguments)
+
+            with mock.patch("os.fsync", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
+                return plain(*arguments)
+
+        engine = Ray()
+        aligning = cluster_align.Aligning(engine.share(packed(str(model))), job(model, resume=True), 1)
+        files = shards(corpus, tmp_path / "out")
+        tried = list(engine.run(work, files, engine.share(aligning), lambda *news: None))
+        assert sorted(number for number, _ in tried) == list(range(SHARDS))
+        assert not [each for _, each in tried if isinstance(each, BitweftError)]
+        assert contents(tmp_path / "out") == expected
+        nodes.remove_node(nodes.second)
+
+
+def test_disks_that_are_full_everywhere_are_an_error(tmp_path: Path) -> None:
+    def work(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with cluster() as nodes:
+        ray.init(nodes.address, log_to_driver=False)
+        engine = Ray()
+        found = [each for _, each in engine.run(work, [1, 2], engine.share(None), lambda *news: None)]
+    assert len(found) == 2 and all("No space left" in str(each) for each in found)
+
+
+def test_the_error_of_one_shard_does_not_stop_the_others(
+    corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from bitweft.cli import main
+
+    for path in corpus.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    arguments = ["align", "--shards", str(tmp_path / "*.tsv"), "--model", str(model), "--ray"]
+    arguments += ["--format", "tsv", "--strict", "--out", str(tmp_path / "out"), "--workers", "1"]
+    assert main(arguments) == 1
+    said = capsys.readouterr().err
+    assert "2.tsv:8: not UTF-8" in said and f"1 of {SHARDS} shards failed" in said
+    names = {f"{number}.tsv.links{end}" for number in (0, 1, 3, 4, 5) for end in ("", ".manifest.json")}
+    assert set(contents(tmp_path / "out")) == names
+
+
+def test_ray_data(corpus: Path, model: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs the extra parquet")
+    lines = (corpus / "0.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [dict(zip("st", line.split("\t"), strict=True)) for line in lines]
+    try:
+        data = ray.data.from_items(rows[:300]).map_batches(
+            AlignBatches, fn_constructor_args=[str(model), "s", "t"], batch_size=100, concurrency=1
+        )
+        found = {(row["s"], row["t"]): row["links"] for row in data.take_all()}
+    finally:
+        ray.shutdown()
+    pairs = [(row["s"], row["t"]) for row in rows[:300]]
+    assert [found[pair] for pair in pairs] == [str(links) for links in aligner().align(pairs)]
+
+
+def test_no_cluster_is_an_error_in_plain_words(model: Path, corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(BitweftError, match="no cluster could be reached"):
+        align(model, corpus, tmp_path / "out", "127.0.0.1:1")
+
+
+TRAIN = ["--set", "descent_pairs=2000", "--threads", "1"]
+
+
+def train(corpus: Path, model: Path, *options: str) -> list[str]:
+    """Name the command that trains on the shards."""
+    command = [sys.executable, "-m", "bitweft", "train", "--shards", str(corpus / "*.tsv"), "--format", "tsv"]
+    return [*command, "-o", str(model), *TRAIN, *options]
+
+
+@pytest.fixture(scope="module")
+def weights(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Train by one process on the whole text."""
+    directory = tmp_path_factory.mktemp("whole")
+    text = directory / "text.tsv"
+    text.write_bytes(b"".join(path.read_bytes() for path in sorted(corpus.glob("*.tsv"))))
+    command = [sys.executable, "-m", "bitweft", "train", str(text), "--format", "tsv", *TRAIN]
+    subprocess.run([*command, "-o", str(directory / "model")], check=True, capture_output=True)
+    return (directory / "model" / "weights.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("kills", [0, 5])
+def test_training_on_two_nodes_gives_the_model_of_one_process(
+    corpus: Path, weights: bytes, tmp_path: Path, kills: int
+) -> None:
+    with cluster() as nodes:
+        driver = subprocess.Popen(train(corpus, tmp_path / "model", "--ray", nodes.address, "-q"))
+        if kills:
+            killing(kills, seed=kills)()
+        assert driver.wait() == 0
+    assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_training_goes_on_after_its_driver_was_killed(corpus: Path, weights: bytes, tmp_path: Path) -> None:
+    parts = tmp_path / "model.parts"
+    with cluster() as nodes:
+        command = train(corpus, tmp_path / "model", "--ray", nodes.address, "--resume", "-q")
+        for reached in ("1.0000*.part", "2.0000*.part"):
+            driver = subprocess.Popen(command)
+            until = time.monotonic() + 240
+            while not list(parts.glob(reached)) and time.monotonic() < until:
+                time.sleep(0.05)
+            driver.kill()
+            driver.wait()
+            assert list(parts.glob(reached)) and not (tmp_path / "model").exists()
+        subprocess.run(command, check=True)
+    assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_training_survives_a_node_that_leaves(corpus: Path, weights: bytes, tmp_path: Path) -> None:
+    with cluster() as nodes:
+        driver = subprocess.Popen(train(corpus, tmp_path / "model", "--ray", nodes.address, "-q"))
+        while not list(tmp_path.glob("model.parts/1.*.part")) and driver.poll() is None:
+            time.sleep(0.05)
+        nodes.remove_node(nodes.second, allow_graceful=False)
+        assert driver.wait() == 0
+    assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
