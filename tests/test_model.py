@@ -12,8 +12,9 @@ from torch import Tensor
 
 from bitweft.errors import UsageError
 from bitweft.recipes.paper.batches import Batch, Sentences, make_batch, padded
+from bitweft.recipes.paper.encoder import Dropout, Encoder, ModelConfig
 from bitweft.recipes.paper.features import EncodedText, FeatureConfig, Inventory, SideConfig
-from bitweft.recipes.paper.network import Dropout, Encoder, ModelConfig, Network
+from bitweft.recipes.paper.network import Network
 
 SOURCE = [("a", "b", "c"), ("b", "a", "d", "e", "a"), ("c",)]
 TARGET = [("x", "y", "z", "x"), ("y", "z"), ("w", "x", "y")]

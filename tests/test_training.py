@@ -12,8 +12,9 @@ from bitweft import sample
 from bitweft.errors import UsageError
 from bitweft.recipes.paper.aggregation import aggregation
 from bitweft.recipes.paper.batches import batch_rows, make_batch
+from bitweft.recipes.paper.encoder import ModelConfig
 from bitweft.recipes.paper.features import EncodedText, FeatureConfig, Inventory, SideConfig
-from bitweft.recipes.paper.network import ModelConfig, Network
+from bitweft.recipes.paper.network import Network
 from bitweft.recipes.paper.train import (
     TableAdagrad,
     TrainingConfig,

@@ -34,9 +34,10 @@ class Sentences:
 
     @property
     def places(self) -> Tensor:
-        """Return i/|e|, the relative place of each word, counted from 1 as the paper does."""
+        """Return i, counted from 1 as the paper does, and |e| for each word: i/|e| is its relative place."""
         place = torch.arange(1, self.words.shape[1] + 1, device=self.words.device)
-        return place / self.lengths[:, None].clamp(min=1)  # (sentences, length)
+        lengths = self.lengths[:, None].clamp(min=1)
+        return torch.stack(torch.broadcast_tensors(place, lengths), -1)  # (sentences, length, 2)
 
 
 @dataclass(frozen=True)

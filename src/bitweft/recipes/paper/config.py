@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from bitweft.recipes.paper.decode import DecodingConfig
+from bitweft.recipes.paper.encoder import ModelConfig
 from bitweft.recipes.paper.features import FeatureConfig
-from bitweft.recipes.paper.network import ModelConfig
 from bitweft.recipes.paper.train import TrainingConfig
 from bitweft.settings import Settings, setting
 

@@ -129,13 +129,17 @@ class Inventory:
         """Return the size of the character table: K·|C|, a row for each letter at each place, and padding."""
         return 1 + self.config.longest_word * len(self.characters) if self.characters else 0
 
+    def bare(self, tokens: Tokens) -> list[str]:
+        """Return the words of a sentence as the vocabulary knows them: without tags, in its case."""
+        return _split(tokens, self.config, self.side)[0]
+
     def tag(self, sentences: Sequence[Tokens], tagger: Tagger | None = None) -> list[list[str]]:
         """Return the tags of the sentences: written in them, induced, or a tagger's."""
         if self.side.tags == "inline":
             return [_split(tokens, self.config, self.side)[1] for tokens in sentences]
         if self.classes is not None:
             classes = self.classes
-            words = (_split(tokens, self.config, self.side)[0] for tokens in sentences)
+            words = map(self.bare, sentences)
             return [[classes.get(word, "unknown") for word in sentence] for sentence in words]
         if tagger is None:
             raise UsageError(f"tags: this model needs the tagger {self.side.tags!r}")
@@ -143,7 +147,7 @@ class Inventory:
 
     def encode(self, sentences: Sequence[Tokens], *, tagger: Tagger | None = None) -> EncodedText:
         """Turn sentences into numbers."""
-        bare = [_split(tokens, self.config, self.side)[0] for tokens in sentences]
+        bare = [self.bare(tokens) for tokens in sentences]
         offsets = np.zeros(len(bare) + 1, np.int64)
         np.cumsum([len(words) for words in bare], out=offsets[1:])
         flat = [word for words in bare for word in words]

@@ -49,7 +49,7 @@ from bitweft.recipes.paper.neighbors import Space
 from bitweft.recipes.paper.network import Network
 from bitweft.recipes.paper.stages import Stages
 from bitweft.recipes.paper.taggers import load_tagger
-from bitweft.recipes.paper.train import TrainingConfig, layer_optimizer, table_optimizer, train
+from bitweft.recipes.paper.train import TrainingConfig, layer_optimizer, table_optimizer, train, trainable
 from bitweft.recipes.paper.vectors import FloatArray, hellinger_vectors, read_vectors
 from bitweft.settings import Settings, from_mapping, settings_of, to_mapping
 from bitweft.storage.model_directory import About, Arrays
@@ -90,7 +90,7 @@ class PaperRecipe(Recipe):
     """Train and apply the paper's aligner."""
 
     name = "paper"
-    revision = 1
+    revision = 2
     offers = frozenset({Offer.CHECKPOINT, Offer.CHECKPOINT_EVERY, Offer.TAGS, Offer.TUNE, Offer.NEIGHBORS})
     settings = PaperConfig
     config: PaperConfig
@@ -146,7 +146,8 @@ class PaperRecipe(Recipe):
                 yield from self._learn(network.to(self.device), (texts[s], texts[t]), seeds, phase, finished)
                 networks.append(network)
             seed = _seeds(self.seed, number, self.config.members)[0]
-            negative = negative_scores(networks, texts[s], texts[t], self.config.decoding, seed=seed)
+            rows = trainable(texts[s], texts[t], self.config.training.longest)
+            negative = negative_scores(networks, texts[s], texts[t], rows, self.config.decoding, seed=seed)
             self.directions.append(Direction([network.double() for network in networks], negative))
 
     def _learn_inventories(self, sides: tuple[list[Tokens], list[Tokens]]) -> tuple[Inventory, Inventory]:
@@ -263,7 +264,7 @@ class PaperRecipe(Recipe):
 
     def neighbors(self, window: Sequence[str], text: Iterable[SentencePair], count: int) -> Neighborhood:
         """List the source windows of a text nearest to one, and the target words that fit it best."""
-        space = Space(self.directions[0].networks, self._learned())
+        space = Space(self.directions[0].networks, self._learned(), self._load_taggers())
         return space.neighborhood(window, *self._sentences(text), count)
 
     def save(self, directory: Path) -> None:

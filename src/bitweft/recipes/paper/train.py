@@ -14,8 +14,9 @@ from bitweft.errors import UsageError
 from bitweft.progress import Progress
 from bitweft.recipes.paper.aggregation import Aggregation, aggregation
 from bitweft.recipes.paper.batches import Batch, Rows, epoch
+from bitweft.recipes.paper.encoder import Dropout
 from bitweft.recipes.paper.features import EncodedText
-from bitweft.recipes.paper.network import Dropout, Network
+from bitweft.recipes.paper.network import Network
 from bitweft.recipes.paper.objective import soft_margin
 from bitweft.settings import SettingError, Settings, setting
 
