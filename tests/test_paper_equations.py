@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import torch
 
 from bitweft.recipes.paper import train as training
-from bitweft.recipes.paper.batches import Batch, Sentences, make_batch, padded
+from bitweft.recipes.paper.batches import Batch, Drawing, Sentences, make_batch, padded
 from bitweft.recipes.paper.config import PaperConfig
 from bitweft.recipes.paper.decode import DecodingConfig, NegativeScores, best_words, negative_scores
 from bitweft.recipes.paper.encoder import ModelConfig
@@ -30,9 +31,9 @@ KERNELS = [(1, 1, 3, 3), (3, 3, 1, 1), (3, 1, 3, 3)]
 
 
 def model(kernels: tuple[int, ...] = (1, 1, 3, 3)) -> ModelConfig:
-    names = ("source_k1", "source_k2", "target_k1", "target_k2")
-    sizes = dict(zip(names, kernels, strict=True))
-    return ModelConfig(hidden=5, output=4, words=3, distance=2, buckets=4, **sizes)
+    s1, s2, t1, t2 = kernels
+    small = ModelConfig(hidden=5, output=4, words=3, distance=2, buckets=4)
+    return replace(small, source_k1=s1, source_k2=s2, target_k1=t1, target_k2=t2)
 
 
 def texts() -> tuple[tuple[Inventory, Inventory], tuple[EncodedText, EncodedText]]:
@@ -79,12 +80,12 @@ def test_negative_scores_by_brute_force(kernels: tuple[int, ...], members: int) 
             cells = np.mean([scores(network, source, target, s, t) for network in networks], axis=0)
             for place, word in enumerate(sentence):
                 met.setdefault(inventories[1].words.number(word), []).extend(cells[:, place].tolist())
-    for word in range(len(inventories[1].words)):
-        own = met.get(word, [0.0])
+    for number in range(len(inventories[1].words)):
+        own = met.get(number, [0.0])
         mean = sum(own) / len(own)
         deviation = math.sqrt(sum((value - mean) ** 2 for value in own) / len(own))
-        assert float(found.mean[word]) == pytest.approx(mean, abs=1e-9)
-        assert float(found.deviation[word]) == pytest.approx(deviation, abs=1e-7)
+        assert float(found.mean[number]) == pytest.approx(mean, abs=1e-9)
+        assert float(found.deviation[number]) == pytest.approx(deviation, abs=1e-7)
 
 
 def test_a_lone_pair_has_no_negatives() -> None:
@@ -126,7 +127,7 @@ def test_characters_are_averaged() -> None:
     size, table = len(inventory.characters), network.source.characters.weight
     for place, word in enumerate(words[0]):
         rows = [1 + k * size + inventory.characters.number(letter) for k, letter in enumerate(word)]
-        mean = sum(table[row] for row in rows) / len(rows)
+        mean = torch.stack([table[row] for row in rows]).sum(0) / len(rows)
         assert torch.allclose(features[own[0, place]][2:], mean)
 
 
@@ -143,6 +144,7 @@ def test_each_stage_has_its_negatives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "loss", spying)
     settings = ["model.hidden=4", "model.output=4", "model.words=4", "training.batch=10"]
     settings += ["training.word_epochs=1", "training.negatives=2", "training.window_negatives=1"]
+    settings += ["decoding.sentences=1", "decoding.negatives=1"]
     for extra in ([], ["training.window_negatives=0"]):
         seen.clear()
         list(PaperRecipe(with_settings(PaperConfig(), [*settings, *extra])).fit(text))
@@ -173,7 +175,7 @@ def test_new_centers_are_drawn_from_all_words_of_the_batch() -> None:
     times = np.zeros(5 * 4)
     for seed in range(300):
         random = np.random.default_rng(seed)
-        batch = make_batch(source, target, np.arange(5), negatives=1, replacement_rate=1.0, random=random)
+        batch = make_batch(source, target, np.arange(5), Drawing(1, 1.0), random=random)
         np.add.at(times, batch.replacements[batch.replaced_mask].numpy(), 1)
     width = batch.target.words.shape[1]
     there = [pair * width + t for pair, words in enumerate(TARGET) for t in range(len(words))]
@@ -184,8 +186,8 @@ def test_new_centers_are_drawn_from_all_words_of_the_batch() -> None:
 
 def test_other_words_of_a_window_start_smaller() -> None:
     inventories, _ = texts()
-    sizes = {"hidden": 64, "output": 64, "words": 64, "distance": 64}
-    network = Network(*inventories, ModelConfig(source_k1=3, source_k2=3, **sizes), seed=1)
+    config = ModelConfig(hidden=64, output=64, words=64, distance=64, source_k1=3, source_k2=3)
+    network = Network(*inventories, config, seed=1)
     for encoder, matrix, width in (
         (network.source, network.source.m1, 64),
         (network.target, network.target.m1, 64),

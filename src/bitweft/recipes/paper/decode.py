@@ -26,15 +26,30 @@ BESIDE = 25  # source sentences of them that are scored at a time: their numbers
 DECIMALS = 6  # of a score: sums in another order, as other batches have them, then decide alike
 
 
+PAPER_HEURISTICS = ("intersection", "grow-diag", "grow-diag-final", "grow-diag-final-and")
+STRICT_HEURISTICS = ("strict-grow-diag", "strict-grow-diag-final")
+CHOICES: dict[str, tuple[str, ...]] = {
+    "all": PAPER_HEURISTICS + STRICT_HEURISTICS,
+    "paper": PAPER_HEURISTICS,
+    "none": (),
+}
+
+
 @dataclass(frozen=True)
 class DecodingConfig(Settings):
     """Choose how scores become links."""
 
-    alpha: float = 1.5  # of links from source to target
-    backward_alpha: float = 1.5  # of the other direction, whose scores are another network's
+    alpha: float = setting(1.5, at_least=-1000, at_most=1000)  # of links from source to target
+    # Of the other direction, whose scores are another network's.
+    backward_alpha: float = setting(1.5, at_least=-1000, at_most=1000)
     heuristic: str = setting("strict-grow-diag", choices=HEURISTICS)
-    sentences: int = setting(1_000, at_least=1)  # for the statistics of negatives
-    negatives: int = setting(100, at_least=1)  # source sentences for each of them
+    # What tuning on gold links chooses from: the heuristics of the paper and the strict ones, the paper's, or
+    # none but the one that is set; and whether one α serves both directions, or each has its own.
+    choose_from: str = setting("all", choices=tuple(CHOICES))
+    one_alpha: bool = True
+    spread: str = setting("deviation", choices=("deviation", "variance"))  # σ⁻; the paper's words: variance
+    sentences: int = setting(1_000, at_least=1, at_most=100_000_000)  # for the statistics of negatives
+    negatives: int = setting(100, at_least=1, at_most=1_000_000)  # source sentences for each of them
 
 
 @dataclass(frozen=True)
@@ -111,7 +126,8 @@ def negative_scores(
                 _add_scores(sums, networks, (source, target), others[start : start + BESIDE], own)
     count = sums[0].clamp(min=1)
     mean = sums[1] / count
-    return NegativeScores(mean, (sums[2] / count - mean**2).clamp(min=0).sqrt())
+    variance = (sums[2] / count - mean**2).clamp(min=0)
+    return NegativeScores(mean, variance if config.spread == "variance" else variance.sqrt())
 
 
 def _add_scores(

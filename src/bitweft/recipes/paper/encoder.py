@@ -28,11 +28,17 @@ class ModelConfig(Settings):
     characters: int = setting(128, at_least=1, at_most=65_536)
     distance: int = setting(32, at_least=1, at_most=65_536)
     diagonal: bool = True
-    buckets: int = setting(8, at_least=1, at_most=1024)  # of the distance to the diagonal, finer near it
+    buckets: int = setting(8, at_least=1, at_most=1024)  # of the distance to the diagonal
+    bucket_power: int = setting(2, at_least=1, at_most=8)  # their edges are (k/buckets)^power: finer near it
     source_k1: int = setting(1, at_least=1, at_most=99)  # 3 for Romanian and Czech in the paper
     source_k2: int = setting(1, at_least=1, at_most=99)
     target_k1: int = setting(3, at_least=1, at_most=99)
     target_k2: int = setting(3, at_least=1, at_most=99)
+    biases: bool = True  # of both layers; the paper has none
+    # Numbers of the look-up tables start between so much below and above zero.
+    table_range: float = setting(1.0, above=0, at_most=1000)
+    # How large the weights of a window's other words start beside those of its center; 1: no difference.
+    off_center: float = setting(0.1, at_least=0, at_most=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,9 +86,9 @@ class Encoder(nn.Module):
             width += config.characters
         self.width = width
         self.m1 = nn.Parameter(torch.empty(k1 * width, config.hidden))
-        self.b1 = nn.Parameter(torch.empty(config.hidden))
+        self.b1 = nn.Parameter(torch.zeros(config.hidden), requires_grad=config.biases)
         self.m2 = nn.Parameter(torch.empty(k2 * config.hidden, config.output))
-        self.b2 = nn.Parameter(torch.empty(config.output))
+        self.b2 = nn.Parameter(torch.zeros(config.output), requires_grad=config.biases)
 
     def look_up(self, sentences: Sentences) -> tuple[Tensor, Tensor]:
         """Concatenate the features of each distinct word, the padding word's last; and say which is where.
@@ -127,10 +133,10 @@ class Encoder(nn.Module):
         The first layer is linear: a new center changes it by a difference of parts, where it is seen.
         """
         pad = self.k1 // 2 + self.k2 // 2
-        centers = own[:, pad : own.shape[1] - pad]  # (pairs, target)
-        old = centers.gather(1, batch.replaced)  # (pairs, replaced)
+        centers = own[:, pad : own.shape[1] - pad]  # (sentences, target)
+        old = centers[: batch.pairs].gather(1, batch.replaced)  # (pairs, replaced)
         new = centers.flatten()[batch.replacements]
-        place = torch.arange(len(first), device=own.device)[:, None] * first.shape[1] + batch.replaced
+        place = torch.arange(batch.pairs, device=own.device)[:, None] * first.shape[1] + batch.replaced
         seen = place[..., None] + torch.arange(self.k2, device=own.device)  # (pairs, replaced, k2)
         windows = F.embedding(seen, first.flatten(0, 1)).flatten(2)  # (pairs, replaced, k2 * hidden)
         change = torch.cat([self._center(parts, p) for p in range(self.k2)], 1)  # (words, k2 * hidden)

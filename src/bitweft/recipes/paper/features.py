@@ -51,9 +51,8 @@ class FeatureConfig(Settings):
     source: SideConfig = SideConfig()
     target: SideConfig = SideConfig()
     lowercase: bool = True
-    longest_word: int = setting(
-        20, at_least=1, at_most=1000
-    )  # K of the paper: characters beyond it are not looked at
+    # K of the paper: characters beyond it are not looked at; 0: as long as the longest word known.
+    longest_word: int = setting(20, at_least=0, at_most=1000)
     classes: int = setting(64, at_least=1, at_most=10_000)
 
 
@@ -114,7 +113,7 @@ class Inventory:
         if side.characters:
             letters: Counter[str] = Counter()
             for word, count in counts.items():
-                for letter in word[: config.longest_word]:
+                for letter in word[: inventory.longest_word]:
                     letters[letter] += count
             inventory.characters = Vocabulary.of(letters, 1_000)
         if side.tags == "classes":
@@ -125,9 +124,14 @@ class Inventory:
         return inventory
 
     @property
+    def longest_word(self) -> int:
+        """Return K: how many characters of a word are looked at."""
+        return self.config.longest_word or max(map(len, self.words.entries), default=1)
+
+    @property
     def character_rows(self) -> int:
         """Return the size of the character table: K·|C|, a row for each letter at each place, and padding."""
-        return 1 + self.config.longest_word * len(self.characters) if self.characters else 0
+        return 1 + self.longest_word * len(self.characters) if self.characters else 0
 
     def bare(self, tokens: Tokens) -> list[str]:
         """Return the words of a sentence as the vocabulary knows them: without tags, in its case."""
@@ -168,7 +172,7 @@ class Inventory:
     def spell(self, words: Sequence[str]) -> IntArray:
         """Return the rows of each word's characters in their table: (k − 1)·|C| + c, after the padding."""
         assert self.characters is not None
-        longest = self.config.longest_word
+        longest = self.longest_word
         rows = np.zeros((len(words), longest), np.int32)
         for row, word in zip(rows, words, strict=True):
             letters = self.characters.numbers(word[:longest])

@@ -29,10 +29,6 @@ from bitweft.recipes.paper.encoder import Dropout, Encoder, ModelConfig
 from bitweft.recipes.paper.features import Inventory
 from bitweft.recipes.paper.vectors import FloatArray
 
-OFF_CENTER = (
-    0.1  # how much smaller the weights of a window's other words start, so that its center comes first
-)
-
 
 @dataclass(frozen=True)
 class TargetWords:
@@ -49,6 +45,10 @@ class TargetWords:
     def part(self, start: int, end: int) -> TargetWords:
         """Return some of the words of each pair."""
         return TargetWords(*(part[:, start:end] for part in self._parts()))
+
+    def first(self, pairs: int) -> TargetWords:
+        """Return the words of the first sentences."""
+        return TargetWords(*(part[:pairs] for part in self._parts()))
 
     def of(self, rows: Tensor) -> TargetWords:
         """Give each pair the words of other pairs' target sentences: `rows` is (pairs, sentences)."""
@@ -73,7 +73,8 @@ class Network(nn.Module):
         buckets = config.buckets if config.diagonal else 1
         self.distance = nn.Parameter(torch.zeros(buckets, config.distance))  # the look-up table of distances
         self.m1_distance = nn.Parameter(torch.zeros(config.source_k1, config.distance, config.hidden))
-        edges = torch.arange(1, buckets, dtype=torch.float64) ** 2 / buckets**2  # each rounded once
+        power = config.bucket_power
+        edges = torch.arange(1, buckets, dtype=torch.float64) ** power / buckets**power  # each rounded once
         self.register_buffer("edges", edges, persistent=False)
         if seed is not None:
             self._initialize(torch.Generator().manual_seed(seed))
@@ -81,15 +82,17 @@ class Network(nn.Module):
     def _initialize(self, random: torch.Generator) -> None:
         with torch.no_grad():
             for name, parameter in self.named_parameters():
-                if not self.config.diagonal and "distance" in name:
-                    continue
+                if not parameter.requires_grad or (not self.config.diagonal and "distance" in name):
+                    continue  # zeros: what the network is to do without
                 kind = name.rpartition(".")[2]
                 rows = parameter.shape[-1] if kind[0] == "b" else parameter.shape[-2]
-                scale = 1.0 if kind in {"weight", "distance"} else 1 / math.sqrt(rows)
+                table = kind in {"weight", "distance"}
+                scale = self.config.table_range if table else 1 / math.sqrt(rows)
                 parameter.copy_(torch.empty(parameter.shape).uniform_(-scale, scale, generator=random))
-            for spans in self._spans_of_windows():
-                center = spans[len(spans) // 2] * math.sqrt(len(spans))
-                spans.mul_(OFF_CENTER)
+            off = self.config.off_center
+            for spans in self._spans_of_windows():  # their center gets the variance that the others lose
+                center = spans[len(spans) // 2] * math.sqrt(len(spans) - (len(spans) - 1) * off**2)
+                spans.mul_(off)
                 spans[len(spans) // 2] = center
 
     def _spans_of_windows(self) -> list[Tensor]:
@@ -148,10 +151,10 @@ class Network(nn.Module):
         parts = self.target.parts(features)
         first = self.target.first(parts, own)
         spans = _dropped(self.target.spans(first), dropout)
-        present = self._target_words(spans, batch.target.places, batch.target.mask)
-        absent = present.of(batch.negatives)
+        words = self._target_words(spans, batch.target.places, batch.target.mask)
+        present, absent = words.first(batch.pairs), words.of(batch.negatives)
         if batch.replaced.shape[1]:
-            places = batch.target.places.take_along_dim(batch.replaced[..., None], 1)
+            places = batch.target.places[: batch.pairs].take_along_dim(batch.replaced[..., None], 1)
             spans = _dropped(self.target.replaced(parts, own, first, batch), dropout)
             absent = absent + self._target_words(spans, places, batch.replaced_mask)
         return present, absent
@@ -173,7 +176,7 @@ class Network(nn.Module):
         nothing = t.new_zeros(1, len(features))  # places and mask are looked up with the scores
         words = self._target_words(spans, nothing, nothing)
         every = hidden.flatten(0, 1) @ words.vectors[0].T + words.constant[0]  # (words * buckets, words)
-        rows = torch.cat([torch.arange(len(t), device=t.device)[:, None], batch.negatives], 1)
+        rows = torch.cat([torch.arange(batch.pairs, device=t.device)[:, None], batch.negatives], 1)
         buckets = self.buckets(batch.source, batch.target.places[rows].flatten(1, 2))
         place = (s[:, :, None] * hidden.shape[1] + buckets) * every.shape[1] + t[rows].flatten(1)[:, None]
         return (
@@ -234,11 +237,12 @@ class Network(nn.Module):
         length = encoded.shape[1]
         buckets = self.buckets(source, words.places[:1].expand(len(encoded), -1, -1))
         tables = self.distance @ self.m1_distance  # (k1, buckets, hidden)
-        moved = words.vectors.unflatten(2, (k2, -1))  # (sentences of the target, target, k2, hidden)
+        moved = words.vectors.view(*words.mask.shape, k2, -1)  # (sentences of the target, target, k2, hidden)
         for t in range(target.words.shape[1]):
             distances = [F.embedding(buckets[:, q : q + length, t], tables[q]) for q in range(k1)]
             hidden = torch.tanh(sum(distances, encoded))  # (sentences, k2//2 + source + k2//2, hidden)
-            every = (hidden @ moved[:, t].flatten(0, 1).T).unflatten(2, (-1, k2))
+            every = hidden @ moved[:, t].flatten(0, 1).T
+            every = every.view(*every.shape[:2], -1, k2)
             parts = [every[:, p : p + length - k2 + 1, :, p] for p in range(k2)]
             yield sum(parts[1:], parts[0] + words.constant[:, t])  # (sentences, source, those of the target)
 
