@@ -15,7 +15,9 @@ from bitweft.aligner import Aligner
 from bitweft.cli import main
 from bitweft.errors import UsageError
 from bitweft.recipes.paper.batches import padded
+from bitweft.recipes.paper.features import FeatureConfig, Inventory, SideConfig, Tagger
 from bitweft.recipes.paper.neighbors import Space
+from bitweft.recipes.paper.network import Network
 from bitweft.recipes.paper.recipe import PaperRecipe
 from bitweft.text.bitext import Bitext
 
@@ -64,10 +66,10 @@ def test_nearest_windows_are_those_found_one_by_one(files: tuple[Path, PaperReci
     expected: dict[str, float] = {}
     for sentence in SOURCE:
         for s, vector in enumerate(windows_one_by_one(recipe, sentence)):
-            text = " ".join(sentence[max(0, s - 1) : s + 2])
+            text = " ".join(sentence[max(0, s - 1) : s + 2]).lower()
             distance = float((vector - query).norm())
             expected[text] = min(distance, expected.get(text, distance))
-    expected.pop(" ".join(window), None)
+    expected.pop(" ".join(window).lower(), None)
     best = sorted(expected.values())[:5]
     found = space(recipe).nearest_windows(window, SOURCE, count=5)
     assert [neighbor.value for neighbor in found] == pytest.approx(best)
@@ -137,16 +139,51 @@ def test_a_model_with_tags_finds_the_text_and_its_tags_again(
     options = [option for setting in SETTINGS for option in ("--set", setting)]
     named = [str(directory / name) for name in tags]
     assert main(["train", *text, "-o", model, "--recipe", "paper", "--tags", *named, *options, "-q"]) == 0
-    window = " ".join(f"{word}|L{len(word)}" for word in SOURCE[0][:3])
+    tagged = " ".join(f"{word}|L{len(word)}" for word in SOURCE[0][:3])
+    window = " ".join(SOURCE[0][:3]).upper()  # neither its case nor its tags need be written
     answers = []
     for given in ([], ["--source", text[0], "--target", text[1], "--tags", *named]):
-        assert main(["neighbors", model, window, "--count", "3", "--json", *given]) == 0
-        answers.append(json.loads(capsys.readouterr().out))
-    assert answers[0] == answers[1]
+        for written in (tagged, window):
+            assert main(["neighbors", model, written, "--count", "3", "--json", *given]) == 0
+            answers.append(json.loads(capsys.readouterr().out))
+    assert len({json.dumps(answer["windows"]) for answer in answers}) == 1
     assert len(answers[0]["windows"]) == len(answers[0]["words"]) == 3
+    for found in (*answers[0]["windows"], *answers[0]["words"]):
+        assert "|" not in found["text"] and found["text"] == found["text"].lower()
+    assert main(["neighbors", model, "qqq"]) == 2
+    assert "'qqq' is not in the text" in capsys.readouterr().err
     (directory / "fr.pos").unlink()
     assert main(["neighbors", model, window]) == 2
     assert "fr.pos is not there" in capsys.readouterr().err
+
+
+def test_single_words_have_no_windows_worth_listing(
+    tmp_path: Path, files: tuple[Path, PaperRecipe], capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory, _ = files
+    settings = [*SETTINGS, "model.source_k1=1", "members=1"]
+    aligner = Aligner("paper", settings=settings)
+    aligner.fit(Bitext(directory / "text.en", directory / "text.fr")).save(tmp_path / "m")
+    assert main(["neighbors", str(tmp_path / "m"), " ".join(SOURCE[0][:3])]) == 0
+    said = capsys.readouterr()
+    assert f"every window around {SOURCE[0][1].lower()!r} is at distance 0" in said.err
+    assert isinstance(aligner.recipe, PaperRecipe)
+    found = space(aligner.recipe).nearest_windows(SOURCE[0][:3], SOURCE, count=5)
+    assert all(" " not in neighbor.text and neighbor.value > 0 for neighbor in found) and len(found) == 5
+
+
+def test_words_of_a_tagger_are_tagged(files: tuple[Path, PaperRecipe]) -> None:
+    _, recipe = files
+    side = SideConfig(tags="spacy:any")
+    taggers: list[Tagger] = [lambda sentences: [["X"] * len(words) for words in sentences]] * 2
+    inventories = [
+        Inventory.of(text, FeatureConfig(source=side, target=side), side, tagger=tagger)
+        for text, tagger in zip((SOURCE, TARGET), taggers, strict=True)
+    ]
+    network = Network(inventories[0], inventories[1], recipe.config.model, seed=1)
+    found = Space([network], (inventories[0], inventories[1]), taggers)
+    windows, words, _ = found.neighborhood(SOURCE[0][:3], SOURCE, TARGET, 4)
+    assert len(windows) == len(words) == 4
 
 
 def test_a_model_without_neighbors_says_so(model: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from bitweft.errors import UsageError
-from bitweft.recipes.paper.batches import Batch, Sentences, make_batch, padded
+from bitweft.recipes.paper.batches import Batch, Drawing, Sentences, make_batch, padded
+from bitweft.recipes.paper.encoder import Dropout, Encoder, ModelConfig
 from bitweft.recipes.paper.features import EncodedText, FeatureConfig, Inventory, SideConfig
-from bitweft.recipes.paper.network import Dropout, Encoder, ModelConfig, Network
+from bitweft.recipes.paper.network import Network
 
 SOURCE = [("a", "b", "c"), ("b", "a", "d", "e", "a"), ("c",)]
 TARGET = [("x", "y", "z", "x"), ("y", "z"), ("w", "x", "y")]
@@ -128,7 +129,7 @@ def test_single_words_scored_once_are_scored_right(diagonal: bool, negatives: in
     net = network(dataclasses.replace(kernels(1, 1, 1, 1), diagonal=diagonal))
     _, _, source, target = texts()
     random = np.random.default_rng(1)
-    batch = make_batch(source, target, np.arange(3), negatives=negatives, replacement_rate=0.0, random=random)
+    batch = make_batch(source, target, np.arange(3), Drawing(negatives, 0.0), random=random)
     present, absent = net.encode_training(batch)
     plain = net.scores(batch.source, present + absent)
     once = net.training_scores(batch)
@@ -148,7 +149,7 @@ def test_dropout_changes_scores_but_not_their_mean(widths: tuple[int, int, int, 
     _, _, source, target = texts()
     replaced = 0.0 if max(widths) == 1 else 1.0
     random = np.random.default_rng(1)
-    batch = make_batch(source, target, np.arange(3), negatives=1, replacement_rate=replaced, random=random)
+    batch = make_batch(source, target, np.arange(3), Drawing(1, replaced), random=random)
     dropout = Dropout(0.2, torch.Generator().manual_seed(1))
     with torch.no_grad():
         draws = torch.stack([net.training_scores(batch, dropout) for _ in range(1000)])
@@ -162,7 +163,7 @@ def test_gradients_are_those_of_small_differences() -> None:
     net = network(kernels(1, 1))
     _, _, source, target = texts()
     random = np.random.default_rng(1)
-    batch = make_batch(source, target, np.arange(3), negatives=2, replacement_rate=1.0, random=random)
+    batch = make_batch(source, target, np.arange(3), Drawing(2, 1.0), random=random)
     parameters = [net.target.m1, net.target.m2, net.source.m1, net.distance, net.target.words.weight]
     total = net.training_scores(batch).square().sum()
     for parameter, gradient in zip(parameters, torch.autograd.grad(total, parameters), strict=True):
@@ -211,8 +212,7 @@ def test_a_replaced_center_is_the_window_of_the_changed_sentence(widths: tuple[i
         source_text,
         target_text,
         np.arange(3),
-        negatives=1,
-        replacement_rate=1.0,
+        Drawing(1, 1.0),
         random=np.random.default_rng(3),
     )
     present, absent = net.encode_training(batch)
@@ -238,8 +238,7 @@ def test_negatives_are_other_sentences() -> None:
             source,
             target,
             np.arange(3),
-            negatives=2,
-            replacement_rate=0.0,
+            Drawing(2, 0.0),
             random=np.random.default_rng(seed),
         )
         for pair in range(3):

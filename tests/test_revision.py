@@ -60,8 +60,8 @@ KEPT: dict[tuple[str, int], Kept] = {
             "threshold": 0.5,
         },
     ),
-    ("paper", 1): Kept(
-        (4.903772, -10.283915, -2.186625, 3.814816),
+    ("paper", 2): Kept(
+        (4.733459, -10.223519, -2.048726, 3.882245),
         {
             "features.source.words": 30000,
             "features.source.tags": "none",

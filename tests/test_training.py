@@ -11,9 +11,10 @@ import torch
 from bitweft import sample
 from bitweft.errors import UsageError
 from bitweft.recipes.paper.aggregation import aggregation
-from bitweft.recipes.paper.batches import batch_rows, make_batch
+from bitweft.recipes.paper.batches import Drawing, batch_rows, make_batch
+from bitweft.recipes.paper.encoder import ModelConfig
 from bitweft.recipes.paper.features import EncodedText, FeatureConfig, Inventory, SideConfig
-from bitweft.recipes.paper.network import ModelConfig, Network
+from bitweft.recipes.paper.network import Network
 from bitweft.recipes.paper.train import (
     TableAdagrad,
     TrainingConfig,
@@ -44,9 +45,7 @@ def trained(config: TrainingConfig, *, seed: int = 1, pairs: int = 60) -> tuple[
 def test_the_loss_is_equation_3() -> None:
     inventories, texts = sample_texts(5)
     network = Network(*inventories, SMALL, seed=1).double()
-    batch = make_batch(
-        *texts, np.arange(5), negatives=2, replacement_rate=0.5, random=np.random.default_rng(1)
-    )
+    batch = make_batch(*texts, np.arange(5), Drawing(2, 0.5), random=np.random.default_rng(1))
     present, absent = network.encode_training(batch)
     scores = network.scores(batch.source, present + absent)
     expected = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 List the source windows of a text that are nearest to the one given, by the Euclidean distance of their
-vectors, and the target words that score highest with it. The model must be one of the paper's recipe.
+vectors, and the target words that score highest with it. The model must be one of the paper's recipe. Case
+counts only if it counts for the model; tags that WINDOW is written without are looked up in the text.
 The text is the one that the model was trained on, if its files are where they were, or the one given."""
 EXAMPLES = """\
   bitweft neighbors enfr.weft "the voting process"
@@ -41,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--tags",
         nargs=2,
         metavar=("SOURCE", "TARGET"),
-        help="files with the tags of that text, for a model trained with tags (write WINDOW as `word|TAG`)",
+        help="files with the tags of that text, for a model trained with tags (WINDOW may be `word|TAG`s)",
     )
 
 
@@ -67,12 +69,15 @@ def run(args: argparse.Namespace) -> None:
     aligner = Aligner.load(args.model)
     require(aligner.recipe, Offer.NEIGHBORS, "bitweft neighbors")
     text = text_of(args, aligner.about)
-    windows, words = aligner.recipe.neighbors(args.window.split(), text, args.count)
+    windows, words, note = aligner.recipe.neighbors(args.window.split(), text, args.count)
+    if note:
+        sys.stderr.write(f"bitweft: {note}\n")
     if args.json:
         about = {
             "window": args.window,
             "windows": [w._asdict() for w in windows],
             "words": [w._asdict() for w in words],
+            "note": note,
         }
         lines = [json.dumps(about, ensure_ascii=False, indent=2)]
     else:

@@ -193,6 +193,7 @@ class Neighborhood(NamedTuple):
 
     windows: list[Neighbor]  # of the source text, nearest first
     words: list[Neighbor]  # of the target text, best first
+    note: str = ""  # what to know of the list
 
 
 class Recipe(ABC):

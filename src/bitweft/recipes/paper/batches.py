@@ -34,18 +34,19 @@ class Sentences:
 
     @property
     def places(self) -> Tensor:
-        """Return i/|e|, the relative place of each word, counted from 1 as the paper does."""
+        """Return i, counted from 1 as the paper does, and |e| for each word: i/|e| is its relative place."""
         place = torch.arange(1, self.words.shape[1] + 1, device=self.words.device)
-        return place / self.lengths[:, None].clamp(min=1)  # (sentences, length)
+        lengths = self.lengths[:, None].clamp(min=1).expand(self.words.shape)
+        return torch.stack([place.expand(self.words.shape), lengths], -1)  # (sentences, length, 2)
 
 
 @dataclass(frozen=True)
 class Batch:
     """Hold sentence pairs and what is to be told from them.
 
-    `negatives` names, for each pair, target sentences of other pairs of the batch. `replaced` names words of
-    the own target sentence whose windows get another center: the words `replacements`, places in the whole
-    padded batch.
+    `target` has the pairs' own sentences first; others that serve as negatives may follow. `negatives` names
+    some of them for each pair. `replaced` names words of the own target sentence whose windows get another
+    center: the words `replacements`, places in the whole padded batch.
     """
 
     source: Sentences
@@ -54,6 +55,11 @@ class Batch:
     replaced: Tensor  # (pairs, replaced)
     replaced_mask: Tensor  # (pairs, replaced)
     replacements: Tensor  # (pairs, replaced)
+
+    @property
+    def pairs(self) -> int:
+        """Tell how many pairs there are."""
+        return len(self.source.words)
 
 
 def padded(text: EncodedText, rows: Rows, device: str = "cpu") -> Sentences:
@@ -106,30 +112,39 @@ def batch_rows(
     return [pieces[at] for at in random.permutation(len(pieces))]
 
 
+@dataclass(frozen=True)
+class Drawing:
+    """Say how negatives are drawn: how many other sentences, from where; how many centers, of what.
+
+    Sentences come from the pairs of the batch, or are added to it from `text`. Centers are replaced for a
+    share of the words of each sentence or, `by_example`, for all words of a share of the sentences.
+    """
+
+    negatives: int
+    replacement_rate: float
+    text: Rows | None = None
+    by_example: bool = False
+
+
 def make_batch(
     source: EncodedText,
     target: EncodedText,
     rows: Rows,
+    drawing: Drawing,
     *,
-    negatives: int,
-    replacement_rate: float,
     random: np.random.Generator,
     device: str = "cpu",
 ) -> Batch:
     """Put pairs together and draw negatives: other pairs' target sentences, windows with another center."""
-    sentences = padded(target, rows, device)
-    pairs = len(rows)
-    count = min(negatives, pairs - 1)
-    shifts = 1 + random.permutation(pairs - 1)[:count] if count else np.zeros(0, np.int64)
-    others = (np.arange(pairs)[:, None] + shifts) % pairs
-    lengths = target.lengths[rows]
-    wanted = np.round(replacement_rate * lengths + random.uniform(-0.5, 0.5, pairs)).astype(np.int64)
-    wanted = np.clip(wanted, 0, lengths)
+    others, added = _other_sentences(rows, drawing, random)
+    lengths, pairs = target.lengths[rows], len(rows)
+    sentences = padded(target, np.concatenate([rows, added]), device)
+    wanted = _wanted(lengths, drawing, random)
     place = np.arange(sentences.words.shape[1])
     keys = random.random((pairs, len(place))) + (place >= lengths[:, None])
     width = int(wanted.max(initial=0))
     replaced = np.argsort(keys, axis=1)[:, :width]
-    words = np.flatnonzero(place < lengths[:, None])
+    words = np.flatnonzero(place < np.concatenate([lengths, target.lengths[added]])[:, None])
     drawn = words[random.integers(len(words), size=replaced.shape)]
     return Batch(
         padded(source, rows, device),
@@ -141,25 +156,37 @@ def make_batch(
     )
 
 
+def _other_sentences(rows: Rows, drawing: Drawing, random: np.random.Generator) -> tuple[Rows, Rows]:
+    """Draw other sentences for each pair: their places in the batch, and rows that must be added to it."""
+    pairs = len(rows)
+    if drawing.text is None:
+        count = min(drawing.negatives, pairs - 1)
+        shifts = 1 + random.permutation(pairs - 1)[:count] if count else np.zeros(0, np.int64)
+        return (np.arange(pairs)[:, None] + shifts) % pairs, np.zeros(0, np.int64)
+    count = drawing.negatives if len(drawing.text) > 1 else 0
+    drawn = random.integers(max(1, len(drawing.text) - 1), size=(pairs, count))
+    drawn += drawn >= np.searchsorted(drawing.text, rows)[:, None]  # any but the own one
+    return pairs + np.arange(pairs * count).reshape(pairs, count), drawing.text[drawn.ravel()]
+
+
+def _wanted(lengths: Rows, drawing: Drawing, random: np.random.Generator) -> Rows:
+    """Draw how many words of each sentence get another center."""
+    if drawing.by_example:
+        return np.where(random.random(len(lengths)) < drawing.replacement_rate, lengths, 0)
+    wanted = np.round(drawing.replacement_rate * lengths + random.uniform(-0.5, 0.5, len(lengths)))
+    return np.clip(wanted.astype(np.int64), 0, lengths)
+
+
 def epoch(
     source: EncodedText,
     target: EncodedText,
     rows: Rows,
+    drawing: Drawing,
     *,
     size: int,
-    negatives: int,
-    replacement_rate: float,
     random: np.random.Generator,
     device: str = "cpu",
 ) -> Iterator[Batch]:
     """Walk all pairs once, in random order, as batches."""
     for own in batch_rows(source, target, rows, size, random=random):
-        yield make_batch(
-            source,
-            target,
-            own,
-            negatives=negatives,
-            replacement_rate=replacement_rate,
-            random=random,
-            device=device,
-        )
+        yield make_batch(source, target, own, drawing, random=random, device=device)

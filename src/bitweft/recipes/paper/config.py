@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from bitweft.recipes.paper.decode import DecodingConfig
+from bitweft.recipes.paper.encoder import ModelConfig
 from bitweft.recipes.paper.features import FeatureConfig
-from bitweft.recipes.paper.network import ModelConfig
 from bitweft.recipes.paper.train import TrainingConfig
 from bitweft.settings import Settings, setting
 
@@ -24,6 +24,8 @@ class InitialConfig(Settings):
     target_text: str = ""
     source_vectors: str = ""
     target_vectors: str = ""
+    window: int = setting(5, at_least=1, at_most=1000)  # words on either side that a word occurs with
+    contexts: int = setting(1_000, at_least=1, at_most=100_000)  # the commonest words, which are counted
 
 
 @dataclass(frozen=True)

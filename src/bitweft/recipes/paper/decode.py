@@ -21,19 +21,35 @@ from bitweft.settings import Settings, setting
 CELLS = 16_000_000  # how many numbers a tensor of scores may hold at once
 BATCH = 64
 PADDED = 1 << 20  # word pairs of a batch, padding included; one pair may have more
-GROUP = 8  # target sentences that share their negatives in the statistics
+GROUP = 32  # target sentences, at most, that share their negatives in the statistics
+BESIDE = 25  # source sentences of them that are scored at a time: their numbers stay in the cache
 DECIMALS = 6  # of a score: sums in another order, as other batches have them, then decide alike
+
+
+PAPER_HEURISTICS = ("intersection", "grow-diag", "grow-diag-final", "grow-diag-final-and")
+STRICT_HEURISTICS = ("strict-grow-diag", "strict-grow-diag-final")
+CHOICES: dict[str, tuple[str, ...]] = {
+    "all": PAPER_HEURISTICS + STRICT_HEURISTICS,
+    "paper": PAPER_HEURISTICS,
+    "none": (),
+}
 
 
 @dataclass(frozen=True)
 class DecodingConfig(Settings):
     """Choose how scores become links."""
 
-    alpha: float = 1.5  # of links from source to target
-    backward_alpha: float = 1.5  # of the other direction, whose scores are another network's
+    alpha: float = setting(1.5, at_least=-1000, at_most=1000)  # of links from source to target
+    # Of the other direction, whose scores are another network's.
+    backward_alpha: float = setting(1.5, at_least=-1000, at_most=1000)
     heuristic: str = setting("strict-grow-diag", choices=HEURISTICS)
-    sentences: int = setting(1_000, at_least=1)  # for the statistics of negatives
-    negatives: int = setting(100, at_least=1)  # source sentences for each of them
+    # What tuning on gold links chooses from: the heuristics of the paper and the strict ones, the paper's, or
+    # none but the one that is set; and whether one α serves both directions, or each has its own.
+    choose_from: str = setting("all", choices=tuple(CHOICES))
+    one_alpha: bool = True
+    spread: str = setting("deviation", choices=("deviation", "variance"))  # σ⁻; the paper's words: variance
+    sentences: int = setting(1_000, at_least=1, at_most=100_000_000)  # for the statistics of negatives
+    negatives: int = setting(100, at_least=1, at_most=1_000_000)  # source sentences for each of them
 
 
 @dataclass(frozen=True)
@@ -62,25 +78,16 @@ class BestWords:
 
 
 @torch.no_grad()
-def mean_scores(
-    networks: Sequence[Network], source: Sentences, target: Sentences, *, crossed: bool = False
-) -> Tensor:
-    """Average the scores of an ensemble, in pieces that fit into memory.
-
-    `crossed` scores every source sentence with the words of all target sentences, side by side.
-    """
+def mean_scores(networks: Sequence[Network], source: Sentences, target: Sentences) -> Tensor:
+    """Average the scores of an ensemble, in pieces that fit into memory."""
     config = networks[0].config
-    pairs = len(source.words)
     cost = source.words.numel() * (config.hidden if config.source_k1 > 1 else config.buckets)
     step = max(1, CELLS // cost)
     total: Tensor | None = None
     for network in networks:
         words = network.encode_target(target)
-        if crossed:
-            words = words.of(torch.arange(len(target.words), device=words.mask.device)[None])
         parts = [
-            network.scores(source, words.part(at, at + step, pairs))
-            for at in range(0, words.mask.shape[1], step)
+            network.scores(source, words.part(at, at + step)) for at in range(0, words.mask.shape[1], step)
         ]
         scores = torch.cat(parts, -1)
         total = scores if total is None else total + scores
@@ -88,33 +95,59 @@ def mean_scores(
     return total / len(networks)  # (pairs, source, target)
 
 
+@torch.no_grad()
 def negative_scores(
     networks: Sequence[Network],
     source: EncodedText,
     target: EncodedText,
+    rows: Rows,
     config: DecodingConfig,
     *,
     seed: int,
 ) -> NegativeScores:
-    """Estimate μ⁻ and σ⁻ from random target and random source sentences; words not met get zeros."""
+    """Estimate μ⁻ and σ⁻ from random target sentences and random source sentences that are not their own.
+
+    `rows` are the pairs of training. Sentences of one length are taken together, and share their negatives:
+    the words at one place have the same distance to the diagonal, so that it costs little to score them all.
+    Words that were not met get zeros.
+    """
     device = str(networks[0].distance.device)
     random = np.random.default_rng(seed)
     size = networks[0].target.words.num_embeddings
     sums = torch.zeros(3, size, dtype=torch.float64, device=device)  # how many, their sum, their squares
-    targets, sources = np.flatnonzero(target.lengths), np.flatnonzero(source.lengths)
-    chosen = random.permutation(targets)[: config.sentences]
-    chosen = chosen[np.argsort(target.lengths[chosen], kind="stable")]
-    for at in range(0, len(chosen) if len(sources) else 0, GROUP):
-        others = random.choice(sources, min(config.negatives, len(sources)), replace=False)
-        own, beside = padded(target, chosen[at : at + GROUP], device), padded(source, others, device)
-        scores = mean_scores(networks, beside, own, crossed=True).double()  # (negatives, source, targets)
-        scores = scores.masked_fill(~beside.mask[:, :, None], 0.0)
-        count = beside.lengths.sum().double().expand(scores.shape[2])
-        added = torch.stack([count, scores.sum((0, 1)), scores.square().sum((0, 1))])
-        sums.index_add_(1, own.words.flatten(), added * own.mask.flatten())
+    chosen = random.permutation(rows)[: config.sentences]
+    for length in np.unique(target.lengths[chosen]):
+        alike = chosen[target.lengths[chosen] == length]
+        for at in range(0, len(alike), GROUP):
+            own = alike[at : at + GROUP]
+            others = random.choice(rows, min(config.negatives, len(rows)), replace=False)
+            others = others[np.argsort(source.lengths[others], kind="stable")]  # hardly any padding
+            for start in range(0, len(others), BESIDE):
+                _add_scores(sums, networks, (source, target), others[start : start + BESIDE], own)
     count = sums[0].clamp(min=1)
     mean = sums[1] / count
-    return NegativeScores(mean, (sums[2] / count - mean**2).clamp(min=0).sqrt())
+    variance = (sums[2] / count - mean**2).clamp(min=0)
+    return NegativeScores(mean, variance if config.spread == "variance" else variance.sqrt())
+
+
+def _add_scores(
+    sums: Tensor,
+    networks: Sequence[Network],
+    texts: tuple[EncodedText, EncodedText],
+    others: Rows,
+    own: Rows,
+) -> None:
+    """Add the scores of target sentences of one length, `own`, with the words of other source sentences."""
+    device = str(sums.device)
+    beside, sentences = padded(texts[0], others, device), padded(texts[1], own, device)
+    strange = torch.from_numpy(others[:, None] != own).to(device)  # (others, own)
+    mask = (beside.mask[:, :, None] & strange[:, None, :]).double()  # (others, source, own)
+    count = mask.sum((0, 1))
+    places = zip(*(network.crossed(beside, sentences) for network in networks), strict=True)
+    for t, scores in enumerate(places):
+        mean = sum(scores[1:], scores[0]).double() / len(networks) * mask  # (others, source, own)
+        added = torch.stack([count, mean.sum((0, 1)), mean.square().sum((0, 1))])
+        sums.index_add_(1, sentences.words[:, t], added)
 
 
 def _batches(rows: Rows, source: Rows, target: Rows) -> Iterator[Rows]:

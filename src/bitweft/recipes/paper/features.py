@@ -51,9 +51,8 @@ class FeatureConfig(Settings):
     source: SideConfig = SideConfig()
     target: SideConfig = SideConfig()
     lowercase: bool = True
-    longest_word: int = setting(
-        20, at_least=1, at_most=1000
-    )  # K of the paper: characters beyond it are not looked at
+    # K of the paper: characters beyond it are not looked at; 0: as long as the longest word known.
+    longest_word: int = setting(20, at_least=0, at_most=1000)
     classes: int = setting(64, at_least=1, at_most=10_000)
 
 
@@ -114,7 +113,7 @@ class Inventory:
         if side.characters:
             letters: Counter[str] = Counter()
             for word, count in counts.items():
-                for letter in word[: config.longest_word]:
+                for letter in word[: inventory.longest_word]:
                     letters[letter] += count
             inventory.characters = Vocabulary.of(letters, 1_000)
         if side.tags == "classes":
@@ -125,9 +124,18 @@ class Inventory:
         return inventory
 
     @property
+    def longest_word(self) -> int:
+        """Return K: how many characters of a word are looked at."""
+        return self.config.longest_word or max(map(len, self.words.entries), default=1)
+
+    @property
     def character_rows(self) -> int:
         """Return the size of the character table: K·|C|, a row for each letter at each place, and padding."""
-        return 1 + self.config.longest_word * len(self.characters) if self.characters else 0
+        return 1 + self.longest_word * len(self.characters) if self.characters else 0
+
+    def bare(self, tokens: Tokens) -> list[str]:
+        """Return the words of a sentence as the vocabulary knows them: without tags, in its case."""
+        return _split(tokens, self.config, self.side)[0]
 
     def tag(self, sentences: Sequence[Tokens], tagger: Tagger | None = None) -> list[list[str]]:
         """Return the tags of the sentences: written in them, induced, or a tagger's."""
@@ -135,7 +143,7 @@ class Inventory:
             return [_split(tokens, self.config, self.side)[1] for tokens in sentences]
         if self.classes is not None:
             classes = self.classes
-            words = (_split(tokens, self.config, self.side)[0] for tokens in sentences)
+            words = map(self.bare, sentences)
             return [[classes.get(word, "unknown") for word in sentence] for sentence in words]
         if tagger is None:
             raise UsageError(f"tags: this model needs the tagger {self.side.tags!r}")
@@ -143,7 +151,7 @@ class Inventory:
 
     def encode(self, sentences: Sequence[Tokens], *, tagger: Tagger | None = None) -> EncodedText:
         """Turn sentences into numbers."""
-        bare = [_split(tokens, self.config, self.side)[0] for tokens in sentences]
+        bare = [self.bare(tokens) for tokens in sentences]
         offsets = np.zeros(len(bare) + 1, np.int64)
         np.cumsum([len(words) for words in bare], out=offsets[1:])
         flat = [word for words in bare for word in words]
@@ -164,7 +172,7 @@ class Inventory:
     def spell(self, words: Sequence[str]) -> IntArray:
         """Return the rows of each word's characters in their table: (k − 1)·|C| + c, after the padding."""
         assert self.characters is not None
-        longest = self.config.longest_word
+        longest = self.longest_word
         rows = np.zeros((len(words), longest), np.int32)
         for row, word in zip(rows, words, strict=True):
             letters = self.characters.numbers(word[:longest])

@@ -17,53 +17,17 @@ a batch is one product of its distinct source words and buckets with its distinc
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bitweft.recipes.paper.batches import Batch, Sentences, distinct
+from bitweft.recipes.paper.batches import Batch, Sentences
+from bitweft.recipes.paper.encoder import Dropout, Encoder, ModelConfig
 from bitweft.recipes.paper.features import Inventory
 from bitweft.recipes.paper.vectors import FloatArray
-from bitweft.settings import SettingError, Settings, setting
-from bitweft.text.vocabulary import PAD
-
-OFF_CENTER = (
-    0.1  # how much smaller the weights of a window's other words start, so that its center comes first
-)
-
-
-@dataclass(frozen=True)
-class ModelConfig(Settings):
-    """Give the sizes of the network: the paper's, with the source's windows as it has them for French."""
-
-    hidden: int = setting(256, at_least=1, at_most=65_536)  # d_hu
-    output: int = setting(256, at_least=1, at_most=65_536)  # d_emb
-    words: int = setting(128, at_least=1, at_most=65_536)
-    tags: int = setting(32, at_least=1, at_most=65_536)
-    characters: int = setting(128, at_least=1, at_most=65_536)
-    distance: int = setting(32, at_least=1, at_most=65_536)
-    diagonal: bool = True
-    buckets: int = setting(8, at_least=1, at_most=1024)  # of the distance to the diagonal, finer near it
-    source_k1: int = setting(1, at_least=1, at_most=99)  # 3 for Romanian and Czech in the paper
-    source_k2: int = setting(1, at_least=1, at_most=99)
-    target_k1: int = setting(3, at_least=1, at_most=99)
-    target_k2: int = setting(3, at_least=1, at_most=99)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("source_k1", "source_k2", "target_k1", "target_k2"):
-            if getattr(self, name) % 2 == 0:
-                raise SettingError(
-                    name, f"must be odd, so that a window has a center, got {getattr(self, name)}"
-                )
-
-    @property
-    def single_words(self) -> bool:
-        """Tell whether both sides see single words."""
-        return max(self.source_k1, self.source_k2, self.target_k1, self.target_k2) == 1
 
 
 @dataclass(frozen=True)
@@ -72,16 +36,19 @@ class TargetWords:
 
     vectors: Tensor  # (pairs, target, k2 * hidden): M2ᵀ net_e, with M2 the source's
     constant: Tensor  # (pairs, target): what net_e makes of the source's bias
-    places: Tensor  # (pairs, target): i/|e|
+    places: Tensor  # (pairs, target, 2): i and |e|
     mask: Tensor  # (pairs, target)
 
     def __add__(self, other: TargetWords) -> TargetWords:
         return TargetWords(*(torch.cat(both, 1) for both in zip(self._parts(), other._parts(), strict=True)))
 
-    def part(self, start: int, end: int, pairs: int) -> TargetWords:
-        """Return some of the words; those of one sentence may be given to many pairs."""
-        parts = (part[:, start:end] for part in self._parts())
-        return TargetWords(*(part.expand(pairs, *part.shape[1:]) for part in parts))
+    def part(self, start: int, end: int) -> TargetWords:
+        """Return some of the words of each pair."""
+        return TargetWords(*(part[:, start:end] for part in self._parts()))
+
+    def first(self, pairs: int) -> TargetWords:
+        """Return the words of the first sentences."""
+        return TargetWords(*(part[:pairs] for part in self._parts()))
 
     def of(self, rows: Tensor) -> TargetWords:
         """Give each pair the words of other pairs' target sentences: `rows` is (pairs, sentences)."""
@@ -89,100 +56,6 @@ class TargetWords:
 
     def _parts(self) -> tuple[Tensor, ...]:
         return (self.vectors, self.constant, self.places, self.mask)
-
-
-class Dropout:
-    """Silence a share of the hidden units of each word while it learns; the others speak up instead."""
-
-    def __init__(self, rate: float, random: torch.Generator) -> None:
-        self.rate = rate
-        self.random = random
-
-    def factors(self, hidden: Tensor) -> Tensor:
-        """Draw a factor for each hidden unit: zero, or what makes up for the zeros."""
-        kept = torch.empty_like(hidden, requires_grad=False).bernoulli_(1 - self.rate, generator=self.random)
-        return kept / (1 - self.rate)
-
-
-class Encoder(nn.Module):
-    """Look features up and run two convolutions over them, with tanh between."""
-
-    def __init__(self, inventory: Inventory, config: ModelConfig, k1: int, k2: int) -> None:
-        super().__init__()
-        self.k1, self.k2 = k1, k2
-        self.words = nn.Embedding(len(inventory.words), config.words, sparse=True)
-        width = config.words
-        self.tags = self.characters = None
-        if inventory.tags is not None:
-            self.tags = nn.Embedding(len(inventory.tags), config.tags, sparse=True)
-            width += config.tags
-        if inventory.characters is not None:
-            self.characters = nn.EmbeddingBag(
-                inventory.character_rows, config.characters, mode="mean", sparse=True, padding_idx=0
-            )
-            width += config.characters
-        self.width = width
-        self.m1 = nn.Parameter(torch.empty(k1 * width, config.hidden))
-        self.b1 = nn.Parameter(torch.empty(config.hidden))
-        self.m2 = nn.Parameter(torch.empty(k2 * config.hidden, config.output))
-        self.b2 = nn.Parameter(torch.empty(config.output))
-
-    def look_up(self, sentences: Sentences) -> tuple[Tensor, Tensor]:
-        """Concatenate the features of each distinct word, the padding word's last; and say which is where.
-
-        Sentences have padding words on both ends.
-        """
-        places, own = distinct(sentences)
-        features = [self.words(_padded(sentences.words.flatten()[places]))]
-        if self.tags is not None:
-            assert sentences.tags is not None
-            features.append(self.tags(_padded(sentences.tags.flatten()[places])))
-        if self.characters is not None:
-            assert sentences.forms is not None and sentences.spelling is not None
-            spelling = sentences.spelling[sentences.forms.flatten()[places]]
-            features.append(F.pad(self.characters(spelling), (0, 0, 0, 1)))
-        pad = self.k1 // 2 + self.k2 // 2
-        own = F.pad(own, (pad, pad), value=len(places))
-        return torch.cat(features, -1), own  # (words, features), (sentences, pad + length + pad)
-
-    def parts(self, features: Tensor) -> Tensor:
-        """Apply the part of M1 for each place of a span to each distinct word."""
-        return features @ self.m1.view(self.k1, self.width, -1)  # (k1, words, hidden)
-
-    def first(self, parts: Tensor, own: Tensor) -> Tensor:
-        """Apply M1 to spans of k1 words: the sum of what it makes of each."""
-        length = own.shape[1] - self.k1 + 1
-        spans = [F.embedding(own[:, q : q + length], part) for q, part in enumerate(parts)]
-        return sum(spans[1:], spans[0] + self.b1)  # (sentences, k2//2 + length + k2//2, hidden)
-
-    def encode(self, sentences: Sentences) -> Tensor:
-        """Run the first layer over sentences."""
-        features, own = self.look_up(sentences)
-        return self.first(self.parts(features), own)
-
-    def spans(self, first: Tensor) -> Tensor:
-        """Return what M2 is applied to: spans of k2 outputs of the first layer, after tanh."""
-        return _spans(torch.tanh(first), self.k2)  # (sentences, length, k2 * hidden)
-
-    def replaced(self, parts: Tensor, own: Tensor, first: Tensor, batch: Batch) -> Tensor:
-        """Return the same for windows whose center another word of the batch took; the context stays.
-
-        The first layer is linear: a new center changes it by a difference of parts, where it is seen.
-        """
-        pad = self.k1 // 2 + self.k2 // 2
-        centers = own[:, pad : own.shape[1] - pad]  # (pairs, target)
-        old = centers.gather(1, batch.replaced)  # (pairs, replaced)
-        new = centers.flatten()[batch.replacements]
-        place = torch.arange(len(first), device=own.device)[:, None] * first.shape[1] + batch.replaced
-        seen = place[..., None] + torch.arange(self.k2, device=own.device)  # (pairs, replaced, k2)
-        windows = F.embedding(seen, first.flatten(0, 1)).flatten(2)  # (pairs, replaced, k2 * hidden)
-        change = torch.cat([self._center(parts, p) for p in range(self.k2)], 1)  # (words, k2 * hidden)
-        return torch.tanh(windows + F.embedding(new, change) - F.embedding(old, change))
-
-    def _center(self, parts: Tensor, p: int) -> Tensor:
-        """Return what a window's center gives to the span at `p`: nothing where it is out of sight."""
-        q = self.k1 // 2 - (p - self.k2 // 2)
-        return parts[q] if 0 <= q < self.k1 else torch.zeros_like(parts[0])  # (words, hidden)
 
 
 class Network(nn.Module):
@@ -200,7 +73,8 @@ class Network(nn.Module):
         buckets = config.buckets if config.diagonal else 1
         self.distance = nn.Parameter(torch.zeros(buckets, config.distance))  # the look-up table of distances
         self.m1_distance = nn.Parameter(torch.zeros(config.source_k1, config.distance, config.hidden))
-        edges = (torch.arange(1, buckets, dtype=torch.float64) / buckets) ** 2
+        power = config.bucket_power
+        edges = torch.arange(1, buckets, dtype=torch.float64) ** power / buckets**power  # each rounded once
         self.register_buffer("edges", edges, persistent=False)
         if seed is not None:
             self._initialize(torch.Generator().manual_seed(seed))
@@ -208,15 +82,17 @@ class Network(nn.Module):
     def _initialize(self, random: torch.Generator) -> None:
         with torch.no_grad():
             for name, parameter in self.named_parameters():
-                if not self.config.diagonal and "distance" in name:
-                    continue
+                if not parameter.requires_grad or (not self.config.diagonal and "distance" in name):
+                    continue  # zeros: what the network is to do without
                 kind = name.rpartition(".")[2]
                 rows = parameter.shape[-1] if kind[0] == "b" else parameter.shape[-2]
-                scale = 1.0 if kind in {"weight", "distance"} else 1 / math.sqrt(rows)
+                table = kind in {"weight", "distance"}
+                scale = self.config.table_range if table else 1 / math.sqrt(rows)
                 parameter.copy_(torch.empty(parameter.shape).uniform_(-scale, scale, generator=random))
-            for spans in self._spans_of_windows():
-                center = spans[len(spans) // 2] * math.sqrt(len(spans))
-                spans.mul_(OFF_CENTER)
+            off = self.config.off_center
+            for spans in self._spans_of_windows():  # their center gets the variance that the others lose
+                center = spans[len(spans) // 2] * math.sqrt(len(spans) - (len(spans) - 1) * off**2)
+                spans.mul_(off)
                 spans[len(spans) // 2] = center
 
     def _spans_of_windows(self) -> list[Tensor]:
@@ -275,10 +151,10 @@ class Network(nn.Module):
         parts = self.target.parts(features)
         first = self.target.first(parts, own)
         spans = _dropped(self.target.spans(first), dropout)
-        present = self._target_words(spans, batch.target.places, batch.target.mask)
-        absent = present.of(batch.negatives)
+        words = self._target_words(spans, batch.target.places, batch.target.mask)
+        present, absent = words.first(batch.pairs), words.of(batch.negatives)
         if batch.replaced.shape[1]:
-            places = batch.target.places.gather(1, batch.replaced)
+            places = batch.target.places[: batch.pairs].take_along_dim(batch.replaced[..., None], 1)
             spans = _dropped(self.target.replaced(parts, own, first, batch), dropout)
             absent = absent + self._target_words(spans, places, batch.replaced_mask)
         return present, absent
@@ -297,11 +173,11 @@ class Network(nn.Module):
         features, t = self.target.look_up(batch.target)
         spans = torch.tanh(self.target.parts(features) + self.target.b1)  # (1, words, hidden)
         spans = _dropped(spans, dropout)
-        nothing = t.new_zeros(1, len(features))
+        nothing = t.new_zeros(1, len(features))  # places and mask are looked up with the scores
         words = self._target_words(spans, nothing, nothing)
         every = hidden.flatten(0, 1) @ words.vectors[0].T + words.constant[0]  # (words * buckets, words)
-        rows = torch.cat([torch.arange(len(t), device=t.device)[:, None], batch.negatives], 1)
-        buckets = self.buckets(batch.source, batch.target.places[rows].flatten(1))
+        rows = torch.cat([torch.arange(batch.pairs, device=t.device)[:, None], batch.negatives], 1)
+        buckets = self.buckets(batch.source, batch.target.places[rows].flatten(1, 2))
         place = (s[:, :, None] * hidden.shape[1] + buckets) * every.shape[1] + t[rows].flatten(1)[:, None]
         return (
             every.flatten().gather(0, place.flatten()).view(place.shape)
@@ -314,11 +190,15 @@ class Network(nn.Module):
         return TargetWords(vectors @ source.m2.T, vectors @ source.b2, places, mask)
 
     def buckets(self, source: Sentences, places: Tensor) -> Tensor:
-        """Return the bucket of |i/|e| − j/|f|| for each source place, the padding's too, and target word."""
+        """Return the bucket of |i/|e| − j/|f|| for each source place, the padding's too, and target word.
+
+        The distance is a quotient of integers: exact quarters and the like are on their edge, wherever.
+        """
         pad = self.config.source_k1 // 2 + self.config.source_k2 // 2
-        place = torch.arange(1 - pad, source.words.shape[1] + 1 + pad, device=places.device)
-        own = place / source.lengths[:, None].clamp(min=1)  # (pairs, pad + source + pad)
-        distance = (own[:, :, None].double() - places[:, None, :].double()).abs()
+        j = torch.arange(1 - pad, source.words.shape[1] + 1 + pad, device=places.device)[:, None]
+        i, length = places[:, None].unbind(-1)  # (pairs, 1, target)
+        own = source.lengths[:, None, None].clamp(min=1)  # (pairs, 1, 1)
+        distance = (i * own - j * length).abs().double() / (length * own)
         return torch.bucketize(distance, self.get_buffer("edges"))  # (pairs, pad + source + pad, target)
 
     def encode_source(self, sentences: Sentences) -> Tensor:
@@ -346,6 +226,25 @@ class Network(nn.Module):
         else:
             total = self._scores_by_place(self.encode_source(source), moved, buckets, dropout)
         return total + words.constant[:, None]  # (pairs, source, target)
+
+    def crossed(self, source: Sentences, target: Sentences) -> Iterator[Tensor]:
+        """Give, place by place of target sentences of one length, their words' s with all source sentences.
+
+        At one place the distance is the same for all target words: one tanh for each source word.
+        """
+        k1, k2 = self.config.source_k1, self.config.source_k2
+        encoded, words = self.encode_source(source), self.encode_target(target)
+        length = encoded.shape[1]
+        buckets = self.buckets(source, words.places[:1].expand(len(encoded), -1, -1))
+        tables = self.distance @ self.m1_distance  # (k1, buckets, hidden)
+        moved = words.vectors.view(*words.mask.shape, k2, -1)  # (sentences of the target, target, k2, hidden)
+        for t in range(target.words.shape[1]):
+            distances = [F.embedding(buckets[:, q : q + length, t], tables[q]) for q in range(k1)]
+            hidden = torch.tanh(sum(distances, encoded))  # (sentences, k2//2 + source + k2//2, hidden)
+            every = hidden @ moved[:, t].flatten(0, 1).T
+            every = every.view(*every.shape[:2], -1, k2)
+            parts = [every[:, p : p + length - k2 + 1, :, p] for p in range(k2)]
+            yield sum(parts[1:], parts[0] + words.constant[:, t])  # (sentences, source, those of the target)
 
     def _in_buckets(self, encoded: Tensor, dropout: Dropout | None) -> Tensor:
         """Give words every distance: what the first layer makes of them, after tanh."""
@@ -404,16 +303,3 @@ class Network(nn.Module):
 
 def _dropped(hidden: Tensor, dropout: Dropout | None) -> Tensor:
     return hidden if dropout is None else hidden * dropout.factors(hidden)
-
-
-def _spans(values: Tensor, width: int) -> Tensor:
-    """Put each `width` neighbors side by side."""
-    if width == 1:
-        return values
-    length = values.shape[1] - width + 1
-    return torch.cat([values[:, q : q + length] for q in range(width)], -1)
-
-
-def _padded(numbers: Tensor) -> Tensor:
-    """Add the padding word."""
-    return F.pad(numbers, (0, 1), value=PAD)

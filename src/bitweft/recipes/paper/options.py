@@ -5,14 +5,20 @@ from __future__ import annotations
 import argparse
 
 from bitweft.errors import UsageError
+from bitweft.recipes.paper.presets import PRESETS, preset
 
 NONE = "none"  # a side without tags
-FLAGS = {"tagger": "--tagger", "tags": "--tags", "members": "--members"}
+FLAGS = {"preset": "--preset", "tagger": "--tagger", "tags": "--tags", "members": "--members"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options to a verb that learns."""
     group = parser.add_argument_group("the paper's recipe")
+    group.add_argument(
+        "--preset",
+        choices=tuple(PRESETS),
+        help="settings to begin from: published is the paper to the letter, bitweft what does best (bitweft)",
+    )
     group.add_argument("--members", type=int, metavar="N", help="train an ensemble of N members (1)")
     group.add_argument(
         "--tagger",
@@ -31,7 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def settings_of(args: argparse.Namespace) -> list[str]:
     """Turn the options that were given into settings."""
-    settings = [] if args.lowercase is None else [f"features.lowercase={args.lowercase}"]
+    settings = list(preset(args.preset or "bitweft"))
+    settings += [] if args.lowercase is None else [f"features.lowercase={args.lowercase}"]
     if args.members is not None:
         settings.append(f"members={args.members}")
     kinds = list(args.tagger or (NONE, NONE))

@@ -5,11 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from sys import intern
-from typing import Any
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -38,34 +35,26 @@ from bitweft.recipes.base import (
 from bitweft.recipes.devices import check_device
 from bitweft.recipes.paper.config import PaperConfig
 from bitweft.recipes.paper.decode import (
+    CHOICES,
     BestWords,
     DecodingConfig,
     NegativeScores,
     best_words,
-    negative_scores,
 )
 from bitweft.recipes.paper.features import EncodedText, IntArray, Inventory, Tagger
+from bitweft.recipes.paper.fitting import Fitting, Learned, fit_here
 from bitweft.recipes.paper.neighbors import Space
 from bitweft.recipes.paper.network import Network
-from bitweft.recipes.paper.stages import Stages
+from bitweft.recipes.paper.processes import fit_beside, processes
 from bitweft.recipes.paper.taggers import load_tagger
-from bitweft.recipes.paper.train import TrainingConfig, layer_optimizer, table_optimizer, train
 from bitweft.recipes.paper.vectors import FloatArray, hellinger_vectors, read_vectors
-from bitweft.settings import Settings, from_mapping, settings_of, to_mapping
+from bitweft.settings import Settings, from_mapping, settings_of
 from bitweft.storage.model_directory import About, Arrays
 from bitweft.text.bitext import Sentence, SentencePair
 from bitweft.text.lines import LineFile
 from bitweft.text.vocabulary import RESERVED, Tokens, Vocabulary
 
 ALPHAS = tuple(round(-1 + 0.25 * step, 2) for step in range(21))
-HEURISTICS = (  # the paper chose from the first four, by whatever definition its tools had
-    "intersection",
-    "grow-diag",
-    "grow-diag-final",
-    "grow-diag-final-and",
-    "strict-grow-diag",
-    "strict-grow-diag-final",
-)
 
 
 @dataclass
@@ -90,7 +79,7 @@ class PaperRecipe(Recipe):
     """Train and apply the paper's aligner."""
 
     name = "paper"
-    revision = 1
+    revision = 2
     offers = frozenset({Offer.CHECKPOINT, Offer.CHECKPOINT_EVERY, Offer.TAGS, Offer.TUNE, Offer.NEIGHBORS})
     settings = PaperConfig
     config: PaperConfig
@@ -126,7 +115,10 @@ class PaperRecipe(Recipe):
         return self.inventories
 
     def fit(self, text: Iterable[SentencePair], extras: FitExtras = NO_EXTRAS) -> Iterator[Progress]:
-        """Learn both directions from the pairs, telling how far it is; done when the iterator ends."""
+        """Learn both directions from the pairs, telling how far it is; done when the iterator ends.
+
+        From a large text, networks are trained in processes of their own, one for each thread.
+        """
         self._set_threads()
         sides = self._sentences(text)
         lengths = (map(len, side) for side in sides)
@@ -134,20 +126,14 @@ class PaperRecipe(Recipe):
         self.inventories = self._learn_inventories(sides)
         texts = self._encode(sides)
         vectors = [self._initial_vectors(side, texts[side]) for side in (0, 1)]
-        finished = Stages(extras.checkpoint, self._about(texts))
+        fitting = Fitting(self.config, self.seed, self.inventories, tuple(texts), tuple(vectors), self.device)
         self.directions, self.record = [], []
-        for number, (s, t) in enumerate(((0, 1), (1, 0))):
-            networks: list[Network] = []
-            for member in range(self.config.members):
-                seeds = _seeds(self.seed, number, member)
-                network = Network(self.inventories[s], self.inventories[t], self.config.model, seed=seeds[0])
-                network.set_words(vectors[s], vectors[t])
-                phase = f"{('forward', 'backward')[number]} {member + 1}/{self.config.members}"
-                yield from self._learn(network.to(self.device), (texts[s], texts[t]), seeds, phase, finished)
-                networks.append(network)
-            seed = _seeds(self.seed, number, self.config.members)[0]
-            negative = negative_scores(networks, texts[s], texts[t], self.config.decoding, seed=seed)
-            self.directions.append(Direction([network.double() for network in networks], negative))
+        learned: list[Learned] = []
+        run = fit_beside if processes(fitting, self.threads) > 1 else fit_here
+        yield from run(fitting, extras.checkpoint, self.threads, learned)
+        for own in learned:
+            self.directions.append(Direction([network.double() for network in own.networks], own.negative))
+            self.record += own.record
 
     def _learn_inventories(self, sides: tuple[list[Tokens], list[Tokens]]) -> tuple[Inventory, Inventory]:
         features = self.config.features
@@ -156,70 +142,6 @@ class PaperRecipe(Recipe):
             Inventory.of(sides[0], features, features.source, tagger=taggers[0]),
             Inventory.of(sides[1], features, features.target, tagger=taggers[1]),
         )
-
-    def _learn(
-        self,
-        network: Network,
-        texts: tuple[EncodedText, EncodedText],
-        seeds: Sequence[int],
-        phase: str,
-        finished: Stages,
-    ) -> Iterator[Progress]:
-        """Train a network: first, if so configured, one that sees single words, from which it then begins."""
-        config = self.config.training
-        tables = table_optimizer(network, config)
-        stage = partial(self._stage, texts=texts, tables=tables, finished=finished)
-        if not config.word_epochs:
-            yield from stage(network, config, seed=seeds[1] + 1, phase=phase)
-            return
-        words_phase = f"{phase} words"
-        if finished.epochs(phase):
-            self._note(finished.record(words_phase))
-        else:
-            single = network.of_single_words()
-            words = replace(config, epochs=config.word_epochs, word_epochs=0, replacement_rate=0.0)
-            yield from stage(single, words, seed=seeds[1], phase=words_phase)
-            network.begin_from(single)
-        if not network.config.single_words:
-            slow = config.window_rate
-            windows = replace(config, word_epochs=0, negatives=config.window_negatives)
-            windows = replace(windows, rate=slow * config.rate, table_rate=slow * config.table_rate)
-            yield from stage(network, windows, seed=seeds[1] + 1, phase=phase)
-
-    def _stage(
-        self,
-        network: Network,
-        config: TrainingConfig,
-        *,
-        texts: tuple[EncodedText, EncodedText],
-        seed: int,
-        phase: str,
-        tables: torch.optim.Optimizer,
-        finished: Stages,
-    ) -> Iterator[Progress]:
-        """Go on after the epochs that are finished, and keep each as it is."""
-        optimizers = (tables, layer_optimizer(network, config))
-        begin = finished.load(phase, network, optimizers)
-        record = finished.record(phase)
-        for epoch in range(begin, config.epochs):
-            for last in train(
-                network, *texts, config, seed=seed, phase=phase, optimizers=optimizers, epochs=[epoch]
-            ):
-                record = {"phase": last.phase, "steps": last.total, "loss": last.loss}
-                yield last
-            ended = epoch + 1 == config.epochs
-            finished.save(phase, epoch + 1, (network, optimizers), record, last=ended)
-        self._note(record)
-
-    def _note(self, record: dict[str, Any] | None) -> None:
-        """Add what a stage came to, unless it had nothing to learn from."""
-        if record is not None:
-            self.record.append(record)
-
-    def _about(self, texts: Sequence[EncodedText]) -> dict[str, Any]:
-        """Say what a training is of, to know its checkpoints by."""
-        words = [crc32(text.words.tobytes()) for text in texts]
-        return {"config": to_mapping(self.config), "seed": self.seed, "text": words}
 
     def infer(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
         """Align each pair by itself: in both directions, symmetrized, or in one."""
@@ -241,29 +163,39 @@ class PaperRecipe(Recipe):
     def tune(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> Tuning:
         """Choose α and the heuristic that have the lowest AER on pairs with gold links, and keep them.
 
-        One α serves both directions: dev sets are small, and a choice of two of them follows their accidents.
+        One α serves both directions, unless each is to have the one that is best for it alone: dev sets are
+        small, and a choice of two of them follows their accidents.
         """
         best = self.best(pairs)
         start = self.config.decoding
 
-        def scored(decoding: DecodingConfig) -> Score:
-            links = symmetrize_all(*_links(*best, decoding), decoding.heuristic)
-            return evaluate(links, gold, names=("the text", "the gold"))
+        def scored(decoding: DecodingConfig, way: int | None = None) -> Score:
+            links = _links(*best, decoding)
+            found = symmetrize_all(*links, decoding.heuristic) if way is None else links[way]
+            return evaluate(found, gold, names=("the text", "the gold"))
 
+        if start.one_alpha:
+            alphas = [(alpha, alpha) for alpha in ALPHAS]
+        else:
+            by_alpha = [replace(start, alpha=alpha, backward_alpha=alpha) for alpha in ALPHAS]
+            own = [min(by_alpha, key=lambda choice: scored(choice, way).aer).alpha for way in (0, 1)]
+            alphas = [(own[0], own[1])]
         choices = [
-            replace(start, alpha=alpha, backward_alpha=alpha, heuristic=heuristic)
-            for alpha in ALPHAS
-            for heuristic in HEURISTICS
+            replace(start, alpha=ahead, backward_alpha=back, heuristic=heuristic)
+            for ahead, back in alphas
+            for heuristic in CHOICES[start.choose_from] or (start.heuristic,)
         ]
         scores = [scored(choice) for choice in choices]
         lowest = min(range(len(choices)), key=lambda choice: scores[choice].aer)
         chosen = choices[lowest]
         self.config = replace(self.config, decoding=chosen)
-        return Tuning(scored(start), scores[lowest], f"{chosen.heuristic}, alpha {chosen.alpha:g}")
+        both = dict.fromkeys(f"{alpha:g}" for alpha in (chosen.alpha, chosen.backward_alpha))
+        said = f"{chosen.heuristic}, alpha {' and '.join(both)}"
+        return Tuning(scored(start), scores[lowest], said)
 
     def neighbors(self, window: Sequence[str], text: Iterable[SentencePair], count: int) -> Neighborhood:
         """List the source windows of a text nearest to one, and the target words that fit it best."""
-        space = Space(self.directions[0].networks, self._learned())
+        space = Space(self.directions[0].networks, self._learned(), self._load_taggers())
         return space.neighborhood(window, *self._sentences(text), count)
 
     def save(self, directory: Path) -> None:
@@ -344,7 +276,14 @@ class PaperRecipe(Recipe):
         numbers, lengths = text.words, text.lengths
         if other:
             numbers, lengths = _numbered(other, words, lowercase=self.config.features.lowercase)
-        return hellinger_vectors(numbers, lengths, len(words), dimensions=self.config.model.words)
+        return hellinger_vectors(
+            numbers,
+            lengths,
+            len(words),
+            dimensions=self.config.model.words,
+            window=initial.window,
+            contexts=initial.contexts,
+        )
 
 
 def _tokens(sentence: Sentence, *, inline: bool) -> Tokens:
@@ -360,11 +299,6 @@ def _links(
     """Make links of the best words of each direction."""
     ahead = [best.links(decoding.alpha) for best in forward]
     return ahead, [best.links(decoding.backward_alpha).inverse() for best in backward]
-
-
-def _seeds(*path: int) -> list[int]:
-    """Draw two seeds, for weights and for order."""
-    return [int(seed) for seed in np.random.SeedSequence(path).generate_state(2)]
 
 
 def _numbered(file: str, words: Vocabulary, *, lowercase: bool) -> tuple[IntArray, npt.NDArray[np.int64]]:

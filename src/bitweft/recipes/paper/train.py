@@ -13,9 +13,10 @@ from torch import Tensor
 from bitweft.errors import UsageError
 from bitweft.progress import Progress
 from bitweft.recipes.paper.aggregation import Aggregation, aggregation
-from bitweft.recipes.paper.batches import Batch, Rows, epoch
+from bitweft.recipes.paper.batches import Batch, Drawing, Rows, epoch
+from bitweft.recipes.paper.encoder import Dropout
 from bitweft.recipes.paper.features import EncodedText
-from bitweft.recipes.paper.network import Dropout, Network
+from bitweft.recipes.paper.network import Network
 from bitweft.recipes.paper.objective import soft_margin
 from bitweft.settings import SettingError, Settings, setting
 
@@ -39,17 +40,22 @@ class TrainingConfig(Settings):
     word_epochs: int = setting(2, at_least=0, at_most=10_000)
     # Of windows; single words have none where they had their own before.
     epochs: int = setting(1, at_least=0, at_most=10_000)
+    # The share of both rates that is left at the end, to which they fall along a line; 1: they stay.
+    final_rate: float = setting(0.0, at_least=0, at_most=1)
     # Both rates are so much smaller in the epochs that follow those of single words.
     window_rate: float = setting(0.2, at_least=0, at_most=100)
-    batch: int = setting(16, at_least=2, at_most=100_000)
+    batch: int = setting(16, at_least=1, at_most=100_000)
     # Other sentences for each pair; and the same in the epochs that follow those of single words.
     negatives: int = setting(3, at_least=0, at_most=10_000)
     window_negatives: int = setting(0, at_least=0, at_most=10_000)
-    # The share of a sentence's words that give a negative window.
+    # They are those of the batch, which costs nothing, or drawn from the whole text.
+    negatives_from: str = setting("batch", choices=("batch", "text"))
+    # The share of each sentence's words, or of all sentences, that give windows with another center.
     replacement_rate: float = setting(1.0, at_least=0, at_most=1)
+    replacement_of: str = setting("words", choices=("words", "sentences"))
     dropout: float = setting(0.0, at_least=0, below=1)  # of hidden units; the paper has none
     # Pairs with longer sentences are aligned, but nothing is learned from them.
-    longest: int = setting(100, at_least=1)
+    longest: int = setting(100, at_least=1, at_most=1_000_000)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -58,19 +64,26 @@ class TrainingConfig(Settings):
         windows = self.window_negatives >= 1 or replaced or not (self.word_epochs and self.epochs)
         if not (words and windows):
             raise SettingError("negatives", "must be 1 or greater where no words are replaced, got 0")
+        if self.batch == 1 and self.negatives_from == "batch":
+            raise SettingError("batch", "must be 2 or greater where negatives come from the batch, got 1")
         aggregation(self.aggregation, self.r)
+
+    def drawing(self, rows: Rows) -> Drawing:
+        """Say how negatives are drawn for the pairs of a text."""
+        text = rows if self.negatives_from == "text" else None
+        return Drawing(self.negatives, self.replacement_rate, text, self.replacement_of == "sentences")
 
 
 def loss(network: Network, batch: Batch, aggregate: Aggregation, dropout: Dropout | None = None) -> Tensor:
     """Compute equation 3 for a batch, a sum over words divided by the number of pairs."""
     scores = network.training_scores(batch, dropout)  # (pairs, source, target + absent)
     total = aggregate(scores, batch.source.mask[:, :, None])  # (pairs, target + absent)
-    present = batch.target.mask
-    count, sentences = present.shape[1], batch.negatives.shape[1]
-    others = present[batch.negatives].flatten(1) / max(1, sentences)  # several weigh as much as one
+    mask = batch.target.mask
+    count, sentences = mask.shape[1], batch.negatives.shape[1]
+    others = mask[batch.negatives].flatten(1) / max(1, sentences)  # several weigh as much as one
     weight = torch.cat([others, batch.replaced_mask], 1).to(total.dtype)  # (pairs, absent)
-    summed = soft_margin(total[:, :count], total[:, count:], present.to(total.dtype), weight)
-    return summed / len(batch.source.words)
+    present = mask[: batch.pairs].to(total.dtype)
+    return soft_margin(total[:, :count], total[:, count:], present, weight) / batch.pairs
 
 
 class TableAdagrad(torch.optim.Optimizer):
@@ -119,7 +132,7 @@ def train(
     optimizers: Sequence[torch.optim.Optimizer] = (),
     epochs: Iterable[int] | None = None,
 ) -> Iterator[Progress]:
-    """Learn from the pairs, in an order drawn from the seed; the rates fall to nothing along a line.
+    """Learn from the pairs, in an order drawn from the seed; the rates fall along a line.
 
     `optimizers`, one of the look-up tables and one of the layers, go on with what they know. `epochs` names
     some of the epochs, so that a training can be cut and put together again.
@@ -137,17 +150,17 @@ def train(
             source,
             target,
             rows,
+            config.drawing(rows),
             size=config.batch,
-            negatives=config.negatives,
-            replacement_rate=config.replacement_rate,
             random=np.random.default_rng([seed, number]),
             device=device,
         )
         for step, batch in enumerate(batches, number * length):
             value = loss(network, batch, aggregate, dropout)
+            fallen = (1 - config.final_rate) * step / (length * config.epochs)
             for one, rate in with_rates:
                 one.zero_grad()
-                one.param_groups[0]["lr"] = rate * (1 - step / (length * config.epochs))
+                one.param_groups[0]["lr"] = rate * (1 - fallen)
             torch.autograd.backward(value)
             for one, _ in with_rates:
                 one.step()

@@ -26,7 +26,8 @@ def hellinger_vectors(
     """Return a vector for each of `size` words: the PCA of the square roots of p(context | word).
 
     `words` holds the numbers of all sentences' words, `lengths` their lengths. Contexts are the most common
-    words within `window`; `directed` tells those before from those after.
+    words within `window`; `directed` tells those before from those after. A word that does not occur, such
+    as the padding, has no vector: zeros.
     """
     flat = np.asarray(words, np.int64)
     lengths = np.asarray(lengths, np.int64)
@@ -48,6 +49,7 @@ def hellinger_vectors(
     best = directions[:, np.argsort(-values, kind="stable")[:dimensions]]
     vectors = np.zeros((size, dimensions), np.float32)
     vectors[:, : best.shape[1]] = roots @ best
+    vectors[frequency == 0] = 0.0
     return vectors
 
 
