@@ -148,6 +148,7 @@ def main(source: str, target: str) -> None:
     result = {
         "pairs": len(words),
         "learned": len(learned),
+        "sampled": min(len(learned), config.descent_pairs),
         "epochs": epochs,
         "group": config.group,
         "dimensions": config.dimensions,

@@ -103,16 +103,21 @@ def phases_table(results: dict[str, Any]) -> str:
     lines = []
     for step in steps(results, "phases"):
         own = step["seconds"]
-        per_pass = [own[name] / step["epochs"][name] / step["learned"] * 1e6 for name in LEARNED]
+        per_pass = [own[name] / step["epochs"][name] / _pairs(step, name) * 1e6 for name in LEARNED]
         spent = [f"{own[name]:.1f} s" for name in names]
         lines.append([step["row"], *spent, f"{sum(own.values()):.1f} s", *(f"{us:.0f}" for us in per_pass)])
     return table(head, lines) if lines else ""
 
 
+def _pairs(step: dict[str, Any], phase: str) -> int:
+    """Tell how many pairs a phase goes over; those of runs before there was a sample learned from all."""
+    return int(step["learned"] if phase == "count" else step.get("sampled", step["learned"]))
+
+
 def shares(step: dict[str, Any]) -> dict[str, dict[str, float]]:
     """Set the time of the products alone against the time of each kind of pass."""
     alone, own, epochs = step["products"], step["seconds"], step["epochs"]
-    groups = step["learned"] / step["group"]
+    groups = _pairs(step, "lse") / step["group"]
     found = {}
     for name, times, unit in (
         ("learning", groups * (epochs["lse"] + epochs["chain"]), "group"),
