@@ -35,9 +35,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import fuzz
 from battery import SMALL
 from bitweft import Aligner
-from bitweft import aligner as aligning
 from bitweft.cli import main as bitweft
 from bitweft.errors import BitweftError
+from bitweft.recipes import chunks
 from bitweft.sample import bitext, generate
 from bitweft.text.lines import LineFile
 
@@ -372,7 +372,7 @@ def same(place: Place, part: Part, end: float) -> None:
 
 def _same(place: Place, model: Path, threads: int, size: int) -> int:
     known = (model.parent / f"{model.name}.links").read_text().splitlines()
-    aligning.CHUNK = size
+    chunks.CHUNK = size
     found = Aligner.load(model, threads=threads)
     lines = [line.split(" ||| ") for line in Path(place.joint).read_text().splitlines()]
     assert [str(each) for each in found.align((s, t) for s, t in lines)] == known
