@@ -1,6 +1,7 @@
 """Where the time of the default recipe goes, on one thread: its phases, and its matrix products alone.
 
     python benchmarks/products.py SOURCE TARGET        prints JSON
+    python benchmarks/products.py SOURCE TARGET N      phases alone, in wall seconds on N threads
 
 Phases are timed by the events of a training. Products are counted from the recipe's equations, over the
 distinct words of groups drawn as the recipe draws them, and timed alone: the same products of the same sizes
@@ -114,27 +115,32 @@ def products(groups: Sequence[Size], pairs: Sequence[Size], dimensions: int) -> 
     }
 
 
-def phases(text: Bitext) -> tuple[Aligner, dict[str, float]]:
-    """Train and align on one thread; give the CPU seconds of each phase."""
-    aligner = Aligner(seed=1, threads=1)
+def phases(
+    text: Bitext, *, threads: int = 1, clock: Callable[[], float] = time.process_time
+) -> tuple[Aligner, dict[str, float]]:
+    """Train and align; give the seconds of each phase."""
+    aligner = Aligner(seed=1, threads=threads)
     spent = {"reading": 0.0}
     begun = False  # what stands between the last event of reading and the first of learning is reading too
-    last = time.process_time()
+    last = clock()
     for progress in aligner.train(text):
-        now = time.process_time()
+        now = clock()
         phase = progress.phase if begun else "reading"
         begun = begun or progress.phase != "reading"
         spent[phase] = spent.get(phase, 0.0) + now - last
         last = now
     for _ in aligner.align(text):
         pass
-    spent["aligning"] = time.process_time() - last
+    spent["aligning"] = clock() - last
     return aligner, spent
 
 
-def main(source: str, target: str) -> None:
+def main(source: str, target: str, threads: str | None = None) -> None:
     """Measure one text."""
     text = Bitext(source, target)
+    if threads is not None:
+        print(json.dumps(phases(text, threads=int(threads), clock=time.perf_counter)[1]))
+        return
     aligner, spent = phases(text)
     config: Any = aligner.recipe.config
     words = [[[word.lower() for word in side.tokens] for side in pair] for pair in text]
@@ -148,6 +154,7 @@ def main(source: str, target: str) -> None:
     result = {
         "pairs": len(words),
         "learned": len(learned),
+        "sampled": min(len(learned), config.descent_pairs),
         "epochs": epochs,
         "group": config.group,
         "dimensions": config.dimensions,

@@ -4,11 +4,11 @@
     python benchmarks/speed.py --all            and all pairs
     python benchmarks/speed.py --publish --docs no runs: tables and figure from the JSON
 
-Four things: training plus aligning, whole processes of both; aligning with a kept model; where the time goes
-on one thread, and how near to the machine's products (products.py says how); growth with the length of
-sentences. bitweft's inner loops are compiled before. Each step is kept in --cache: what was stopped goes on
-where it was. A step times both systems, so that ratios are of one run. Writes speed.json and speed.md to
---output; with --docs also the tables and the figure of docs/performance.md.
+Five things: training plus aligning, whole processes of both; aligning with a kept model; where the time goes
+on one thread, and how near to the machine's products (products.py says how); what more cores would give;
+growth with the length of sentences. bitweft's inner loops are compiled before. Each step is kept in --cache:
+what was stopped goes on where it was. A step times both systems, so that ratios are of one run. Writes
+speed.json and speed.md to --output; with --docs also the tables and the figure of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ print(json.dumps([*spent, "torch" in sys.modules]))
 class Step(NamedTuple):
     """Name one step: what is measured, on which text, with how many threads, and of which turn it is."""
 
-    what: str  # race, phases, kept or length
+    what: str  # race, phases, kept, cores or length
     row: Row
     threads: int
     turn: int = 1
@@ -97,6 +97,16 @@ def phases(sample: Sample, directory: Path) -> dict[str, Any]:
     path = directory / "phases.json"
     measure(python(script, *sample.files), threads=1, log=path)
     return dict(json.loads(path.read_text(encoding="utf-8").splitlines()[-1]))
+
+
+def cores(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
+    """Measure the wall seconds of each phase on one thread and on several, one after the other."""
+    script, path = str(Path(__file__).with_name("products.py")), directory / "cores.json"
+    walls = {}
+    for number in (1, threads):
+        measure(python(script, *sample.files, str(number)), threads=number, log=path)
+        walls[str(number)] = json.loads(path.read_text(encoding="utf-8").splitlines()[-1])
+    return {"pairs": sample.pairs, "walls": walls}
 
 
 def with_model(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
@@ -203,6 +213,8 @@ def work(step: Step, directory: Path, length_pairs: int) -> dict[str, Any]:
         return race(sample, directory, step.threads)
     if step.what == "phases":
         return phases(sample, directory)
+    if step.what == "cores":
+        return cores(sample, directory, step.threads)
     return with_model(sample, directory, step.threads)
 
 
@@ -215,6 +227,8 @@ def steps_of(args: argparse.Namespace) -> list[Step]:
     steps = [Step("race", row, threads, turn) for turn in range(1, args.turns + 1) for row in rows]
     steps += [Step("phases", row, 1) for row in rows]
     steps.append(Step("kept", model, threads))
+    if threads > 1:
+        steps.append(Step("cores", model, threads))
     return steps + [Step("length", model, threads, 1, lengths) for lengths in LENGTHS]
 
 
@@ -222,9 +236,13 @@ def seconds(step: Step) -> float:
     """Guess how long a step takes."""
     pairs = float(step.row.pairs or 1_000_000)
     bitweft, eflomal = 3 + 0.0007 * pairs, 0.7 * math.sqrt(pairs)
-    return {"race": bitweft + eflomal, "phases": 1.5 * bitweft, "kept": 2 * bitweft, "length": 40.0}[
-        step.what
-    ]
+    return {
+        "race": bitweft + eflomal,
+        "phases": 1.5 * bitweft,
+        "kept": 2 * bitweft,
+        "cores": 2 * bitweft,
+        "length": 40.0,
+    }[step.what]
 
 
 def measure_all(steps: Sequence[Step], cells: Cells, length_pairs: int) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ from typing import Any
 from reporting import standing, table
 
 LEARNED = ("lse", "chain", "count")
+CORES = (8, 32, 64)
+WIDTHS = {"lse": 4, "chain": 4}  # groups of a batch: no more threads than these have work
 
 
 def blocks(results: dict[str, Any]) -> dict[str, str]:
@@ -17,6 +19,7 @@ def blocks(results: dict[str, Any]) -> dict[str, str]:
         "kept": kept_table(results),
         "phases": phases_table(results),
         "products": products_table(results),
+        "cores": cores_table(results),
         "length": length_table(results),
     }
     return {name: text for name, text in made.items() if text}
@@ -103,16 +106,21 @@ def phases_table(results: dict[str, Any]) -> str:
     lines = []
     for step in steps(results, "phases"):
         own = step["seconds"]
-        per_pass = [own[name] / step["epochs"][name] / step["learned"] * 1e6 for name in LEARNED]
+        per_pass = [own[name] / step["epochs"][name] / _pairs(step, name) * 1e6 for name in LEARNED]
         spent = [f"{own[name]:.1f} s" for name in names]
         lines.append([step["row"], *spent, f"{sum(own.values()):.1f} s", *(f"{us:.0f}" for us in per_pass)])
     return table(head, lines) if lines else ""
 
 
+def _pairs(step: dict[str, Any], phase: str) -> int:
+    """Tell how many pairs a phase goes over; those of runs before there was a sample learned from all."""
+    return int(step["learned"] if phase == "count" else step.get("sampled", step["learned"]))
+
+
 def shares(step: dict[str, Any]) -> dict[str, dict[str, float]]:
     """Set the time of the products alone against the time of each kind of pass."""
     alone, own, epochs = step["products"], step["seconds"], step["epochs"]
-    groups = step["learned"] / step["group"]
+    groups = _pairs(step, "lse") / step["group"]
     found = {}
     for name, times, unit in (
         ("learning", groups * (epochs["lse"] + epochs["chain"]), "group"),
@@ -149,6 +157,39 @@ def products_table(results: dict[str, Any]) -> str:
             share = f"{100 * own['share']:.0f} %"
             shown = [f"{own['flop_a_pair'] / 1e6:.2f}", share, *(f"{flops / 1e9:.1f}" for flops in speeds)]
             lines.append([step["row"], name, *shown])
+    return table(head, lines) if lines else ""
+
+
+def amdahl(one: float, several: float, threads: int, cores: int, width: int | None = None) -> float:
+    """Tell the seconds on some cores, of what takes `one` on one thread and `several` on so many threads.
+
+    At most `width` threads have work at a time.
+    """
+    serial = min(max((threads * several / one - 1) / (threads - 1), 0.0), 1.0)
+    return one * (serial + (1 - serial) / min(cores, width or cores))
+
+
+def cores_table(results: dict[str, Any]) -> str:
+    """Lay out the wall seconds of each phase on one thread and on several, and what more cores would give."""
+    lines = []
+    for step in steps(results, "cores"):
+        one, several = step["walls"]["1"], step["walls"][str(step["threads"])]
+        rows = []
+        for name in one:
+            own = (one[name], several[name], step["threads"])
+            rows.append(
+                [one[name], several[name], *(amdahl(*own, cores, WIDTHS.get(name)) for cores in CORES)]
+            )
+            lines.append([step["row"], name, *(f"{seconds:.1f} s" for seconds in rows[-1])])
+        total = [sum(column) for column in zip(*rows, strict=True)]
+        lines.append([step["row"], "**all**", *(f"**{seconds:.1f} s**" for seconds in total)])
+    head = [
+        "text",
+        "",
+        "1 thread",
+        f"{results['threads']} threads",
+        *(f"{cores} cores (Amdahl)" for cores in CORES),
+    ]
     return table(head, lines) if lines else ""
 
 

@@ -72,7 +72,7 @@ def test_chunks_threads_and_a_kept_model_change_nothing(model: Path, monkeypatch
     for threads in (1, 3):
         kept = Aligner.load(model, threads=threads)
         assert list(kept.stream(text)) == expected
-        monkeypatch.setattr("bitweft.aligner.CHUNK", 7)
+        monkeypatch.setattr("bitweft.recipes.chunks.CHUNK", 7)
         assert list(kept.stream(text)) == expected
         monkeypatch.undo()
 

@@ -328,13 +328,17 @@ def _speed() -> dict[str, Any]:
     race = {"what": "race", "row": row, "pairs": 101}
     both = {"bitweft": costs, "eflomal": twice}
     about = reporting.surroundings()
-    return {"about": about, "threads": 2, "steps": [race | both, phases, kept, length | both]}
+    walls = {"1": {"reading": 1.0, "lse": 4.0, "count": 8.0}, "2": {"reading": 1.0, "lse": 2.0, "count": 5.0}}
+    cores = {"what": "cores", "row": row, "pairs": 100, "threads": 2, "walls": walls}
+    return {"about": about, "threads": 2, "steps": [race | both, phases, kept, length | both, cores]}
 
 
 def test_tables_of_speed_hold_ratios_rates_and_shares() -> None:
     results = _speed()
     blocks = speed_tables.blocks(results)
-    assert list(blocks) == ["race", "kept", "phases", "products", "length"]
+    assert list(blocks) == ["race", "kept", "phases", "products", "cores", "length"]
+    # reading is serial, lse has four groups, a quarter of counting is serial
+    assert "| **all** | **13.0 s** | **8.0 s** | **4.8 s** | **4.2 s** | **4.1 s** |" in blocks["cores"]
     assert "| **ratio** | **0.50** | **0.50** | **0.50** |" in blocks["race"]
     assert "50 pairs/s" in blocks["kept"] and "`Aligner.load` | 0.10 s, CPU 0.05 s" in blocks["kept"]
     assert "against eflomal's training and aligning | 2 × faster" in blocks["kept"]

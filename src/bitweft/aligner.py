@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from typing import TypeAlias, TypeVar, overload
+from typing import TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +30,7 @@ from bitweft.recipes.base import (
     Tuning,
     require,
 )
+from bitweft.recipes.chunks import CHUNK, chunks_of, in_threads, never
 from bitweft.recipes.devices import check_device
 from bitweft.recipes.registry import DEFAULT, recipe_named
 from bitweft.settings import to_mapping, with_settings
@@ -44,11 +42,6 @@ from bitweft.text.inputs import PairLike, Pairs, pair_of, refuse_sentences
 from bitweft.text.tags import TaggedText
 
 Sizes: TypeAlias = npt.NDArray[np.int64]  # (pairs, 2): words of the source and of the target sentence
-Chunk = TypeVar("Chunk")
-Result = TypeVar("Result")
-
-CHUNK = 256  # pairs that one thread aligns in a turn
-WORDS = 20_000  # of a chunk, at most: long sentences come in smaller ones
 
 
 class Aligner:
@@ -244,9 +237,9 @@ class Aligner:
         def work(chunk: list[SentencePair]) -> list[Inference]:
             return self._infer(chunk, decoding)
 
-        idle = pairs.idle if isinstance(pairs, Bitext) else _never
-        chunks = _chunks(Pairs(pairs, self.about.tokenize), idle)
-        for chunk, inferences in self._in_threads(chunks, work, idle):
+        idle = pairs.idle if isinstance(pairs, Bitext) else never
+        chunks = chunks_of(Pairs(pairs, self.about.tokenize), idle)
+        for chunk, inferences in in_threads(chunks, work, self.recipe.workers, idle):
             yield from zip(chunk, inferences, strict=True)
 
     def stream_tables(
@@ -262,9 +255,9 @@ class Aligner:
             short = [pair for pair, left_out in zip(chunk, too_long, strict=True) if not left_out]
             return sizes, self.recipe.link_table(short, decoding).with_empty(too_long)
 
-        idle = pairs.idle if isinstance(pairs, Bitext) else _never
-        chunks = _chunks(Pairs(pairs, self.about.tokenize), idle)
-        for _, found in self._in_threads(chunks, work, idle):
+        idle = pairs.idle if isinstance(pairs, Bitext) else never
+        chunks = chunks_of(Pairs(pairs, self.about.tokenize), idle)
+        for _, found in in_threads(chunks, work, self.recipe.workers, idle):
             yield found
 
     def learned_tables(self, *, decoding: Decoding | None = None) -> Iterator[tuple[Sizes, LinkTable]] | None:
@@ -284,37 +277,8 @@ class Aligner:
             places = first + np.flatnonzero(~too_long)
             return sizes, text.link_table(places, decoding).with_empty(too_long)
 
-        return (found for _, found in self._in_threads(iter(range(0, len(text.sizes), CHUNK)), work, _never))
-
-    def _in_threads(
-        self, chunks: Iterator[Chunk], work: Callable[[Chunk], Result], idle: Callable[[], bool]
-    ) -> Iterator[tuple[Chunk, Result]]:
-        """Work on chunks as they come, in order; a fault comes up after the chunks before it."""
-        workers = self.recipe.workers
-        fault: Exception | None = None
-        with ThreadPoolExecutor(workers) as pool:
-            waiting: deque[tuple[Chunk, Future[Result]]] = deque()
-            try:
-                while fault is None:
-                    try:
-                        chunk = next(chunks, None)
-                    except Exception as error:  # comes up below, after the pairs before it
-                        fault = error
-                        break
-                    if chunk is None:
-                        break
-                    waiting.append((chunk, pool.submit(work, chunk)))
-                    while len(waiting) > 2 * workers or (waiting and idle()):
-                        own, future = waiting.popleft()
-                        yield own, future.result()
-                while waiting:
-                    own, future = waiting.popleft()
-                    yield own, future.result()
-            finally:
-                for _, future in waiting:
-                    future.cancel()
-        if fault is not None:
-            raise fault
+        firsts = iter(range(0, len(text.sizes), CHUNK))
+        return (found for _, found in in_threads(firsts, work, self.recipe.workers))
 
     def _infer(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
         """Ask the recipe for the pairs that are not too long."""
@@ -425,28 +389,3 @@ class _Counted:
             self.words[0] += len(pair.source)
             self.words[1] += len(pair.target)
             yield pair
-
-
-def _never() -> bool:
-    return False
-
-
-def _chunks(pairs: Iterable[SentencePair], idle: Callable[[], bool]) -> Iterator[list[SentencePair]]:
-    """Part pairs into lists; what was read before a fault, or before a wait, comes first."""
-    stream = iter(pairs)
-    while True:
-        chunk: list[SentencePair] = []
-        words = 0
-        try:
-            for pair in islice(stream, CHUNK):
-                chunk.append(pair)
-                words += len(pair.source) + len(pair.target)
-                if words > WORDS or idle():
-                    break
-        except Exception:
-            if chunk:
-                yield chunk
-            raise
-        if not chunk:
-            return
-        yield chunk

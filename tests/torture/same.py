@@ -12,7 +12,7 @@ from pathlib import Path
 
 from battery import SMALL
 from bitweft import Aligner, Bitext
-from bitweft import aligner as aligning
+from bitweft.recipes import chunks
 from bitweft.cli import main as bitweft
 from torture.common import Part, Place, child, ended, said
 
@@ -38,7 +38,7 @@ def same(place: Place, part: Part, end: float) -> None:
 def _same(place: Place, name: str, threads: int, size: int) -> int:
     model = place.models[name]
     known = Path(f"{model}.links").read_text().splitlines()
-    aligning.CHUNK = size
+    chunks.CHUNK = size
     lines = [line.split(" ||| ") for line in Path(place.joint).read_text().splitlines()]
     found = Aligner.load(model, threads=threads)
     assert [str(each) for each in found.align((s, t) for s, t in lines)] == known

@@ -439,8 +439,9 @@ class DefaultRecipe(Recipe):
             tokens = (sentence.tokens for sentence in sentences)
             numbers, offsets, words = spelling.encode(tokens, lowercase=self.config.lowercase)
             vectors = np.empty((len(words), table.shape[1]), np.float32)
-            own = np.arange(len(words), dtype=np.int32)
-            compose(own, *spelling.unseen_rows(words), table, vectors)
+            if words:
+                own = np.arange(len(words), dtype=np.int32)
+                compose(own, *spelling.unseen_rows(words), table, vectors)
             sides.append(Words(numbers, offsets, *own_facts, vectors))
             unseen.append(words)
         signs = (
