@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ import pytest
 from bitweft import sample
 from bitweft.links.alignment import Alignment, Entry
 from bitweft.links.formats.pharaoh import format_line
+from small import write_text
+from warm import warm_bitweft
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -30,7 +33,7 @@ def commands(page: Path) -> str:
 @pytest.fixture
 def folder(tmp_path: Path, model: Path) -> Path:
     """Lay out the files that the documents speak of."""
-    drawn, natural = list(sample.generate(300, seed=3)), list(sample.natural())
+    drawn, natural = list(sample.generate(100, seed=3)), list(sample.natural())
     for prefix, pairs in (("", drawn), ("new.", drawn[:20]), ("test.", natural)):
         for language, side in (("en", 0), ("fr", 1)):
             name = f"{prefix}{language}" if prefix else f"{language}.txt"
@@ -44,16 +47,24 @@ def folder(tmp_path: Path, model: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Iterator[Path]:
+    """Give the directory of a `bitweft` that starts at once."""
+    if os.name != "posix":
+        pytest.skip("the documents' commands are for a POSIX shell")
+    directory = tmp_path_factory.mktemp("program")
+    with warm_bitweft(directory, write_text(directory), model) as place:
+        yield place
+
+
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if commands(page)], ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_the_commands_of_a_page_run(page: Path, folder: Path) -> None:
-    if os.name != "posix":
-        pytest.skip("the documents' commands are for a POSIX shell")
+def test_the_commands_of_a_page_run(page: Path, folder: Path, program: Path) -> None:
     script = commands(page)
     for name in re.findall(r"-o (en-?fr\.weft)", script):  # the page makes it itself
         shutil.rmtree(folder / name, ignore_errors=True)
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(program), str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=folder,
