@@ -61,6 +61,23 @@ def test_what_is_saved_is_on_disk_before_the_answer(address: str, gold: Path) ->
     assert kept is not None and kept.gold.sure == {(5, 5)} and kept.unlinked == (frozenset({0}), frozenset())
 
 
+def test_suggestions_of_many_pairs_are_taken_in_one_go(address: str, gold: Path) -> None:
+    def accept(**body: Any) -> Reply:
+        return ask(address, "/edit/accept", json.dumps(body).encode())
+
+    assert save(address, pair=1).status == 200
+    assert accept(pairs=[0, 1, 3], threshold=0.9).json["accepted"] == 2
+    store = GoldStore(gold, PAIRS)
+    assert [gold.sure for gold in store.gold(range(4))] == [
+        {(0, 0), (1, 2), (2, 1), (3, 3)},
+        {(0, 0)},  # somebody has said so before
+        set(),
+        {(0, 0)},
+    ]
+    assert store[2] is None and store.done() == []
+    assert accept(pairs=[4], threshold=0.9).status == accept(pairs=[0], threshold=2).status == 422
+
+
 def test_two_pages_never_mix(address: str) -> None:
     first = save(address).json
     refused = save(address, sure=[[1, 1]])
