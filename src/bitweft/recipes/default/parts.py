@@ -33,13 +33,12 @@ from bitweft.recipes.default.counts import (
 from bitweft.recipes.default.learn import Learning, Text, pair_hashes, sampled
 from bitweft.recipes.default.loops import Loops
 from bitweft.recipes.default.spelling import Spelling, check_word
-from bitweft.recipes.parts import PartTraining, Survey
+from bitweft.recipes.parts import Part, PartTraining, Survey
 from bitweft.storage.model_directory import Arrays
 from bitweft.text.bitext import Sentence, SentencePair
 
 if TYPE_CHECKING:
     from bitweft.recipes.default.recipe import DefaultRecipe
-    from bitweft.recipes.parts import Part
 
 BLOCK = 4096  # pairs that are read in a turn
 _SIDES = ("source", "target")
