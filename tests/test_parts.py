@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bitweft.aligner import Aligner
-from bitweft.errors import InputError, NothingToLearnError
+from bitweft.errors import InputError, NothingToLearnError, UsageError
 from bitweft.recipes.base import Offer
 from bitweft.recipes.parts import Part, Survey
 from bitweft.recipes.registry import recipe_named, recipe_names
@@ -87,10 +87,15 @@ def test_pairs_that_are_not_learned_from_keep_their_numbers(tmp_path: Path) -> N
     assert weights(in_parts(cut(pairs, 5), SETTINGS, seed=5), tmp_path / "parts") == expected
 
 
-def test_three_passes_leave_out_what_the_second_added(tmp_path: Path) -> None:
-    settings = [*SETTINGS, "count_passes=3"]
+def test_a_single_pass(tmp_path: Path) -> None:
+    settings = [*SETTINGS, "count_passes=1"]
     expected = weights(Aligner(threads=1, settings=settings).fit(PAIRS), tmp_path / "whole")
     assert weights(in_parts(cut(PAIRS, 2), settings), tmp_path / "parts") == expected
+
+
+def test_more_passes_than_can_be_found_again_are_refused() -> None:
+    with pytest.raises(UsageError, match="count_passes must be at most 2 to learn in parts, got 3"):
+        Aligner(settings=["count_passes=3"]).recipe.in_parts()
 
 
 def test_a_model_on_its_way_can_be_kept(whole: bytes, tmp_path: Path) -> None:

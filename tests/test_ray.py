@@ -205,7 +205,7 @@ def test_a_killed_driver_goes_on_with_resume(
         time.sleep(0.05)
     driver.kill()
     driver.wait()
-    assert contents(tmp_path / "out") != expected
+    assert len(list((tmp_path / "out").glob("*.links"))) < SHARDS
     said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     assert "done before" in said and f"all {SHARDS} shards done" in said
     assert contents(tmp_path / "out") == expected
