@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -61,16 +61,31 @@ def expected(corpus: Path, model: Path, tmp_path_factory: pytest.TempPathFactory
     return contents(out)
 
 
-@contextmanager
-def cluster() -> Iterator[Any]:
-    """Start two nodes of one core each, and leave nothing of them."""
-    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Any]:
+    """Start two nodes of one core each for all tests, and leave nothing of them."""
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # of a machine that has other work
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster.second = cluster.add_node(num_cpus=1)
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def disconnected() -> Iterator[None]:
+    """Leave the cluster after each test."""
+    yield
+    ray.shutdown()
+
+
+def leave(nodes: Any) -> None:
+    """Let the second node go; `come_back` puts another in its place."""
+    nodes.remove_node(nodes.second, allow_graceful=False)
+
+
+def come_back(nodes: Any) -> None:
     nodes.second = nodes.add_node(num_cpus=1)
-    try:
-        yield nodes
-    finally:
-        ray.shutdown()
-        nodes.shutdown()
 
 
 def shards(corpus: Path, out: Path) -> list[Shard]:
@@ -85,6 +100,9 @@ def contents(out: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
 
 
+ended = threading.Event()  # of the work that goes on while something happens
+
+
 def align(
     model: Path, corpus: Path, out: Path, address: str, *, meanwhile: Callable[[], None] = lambda: None
 ) -> list[Any]:
@@ -95,10 +113,12 @@ def align(
     work = cluster_align.align_on_ray(
         str(model), shards(corpus, out), job(model), lambda told: steps.append(told.step), address=address
     )
+    ended.clear()
     other.start()
     try:
         found = [result for _, result in work]
     finally:
+        ended.set()
         other.join()
     assert max(steps, default=0) <= SHARDS * PAIRS  # nothing is counted twice
     return found
@@ -132,8 +152,8 @@ def killing(times: int, seed: int) -> Callable[[], None]:
     draw = random.Random(seed)
 
     def kill() -> None:
-        done, until = 0, time.monotonic() + 60
-        while done < times and time.monotonic() < until:
+        done, until = 0, time.monotonic() + 120
+        while done < times and time.monotonic() < until and not ended.is_set():
             time.sleep(draw.uniform(0.05, 0.6))
             own = workers()
             if own:
@@ -144,88 +164,82 @@ def killing(times: int, seed: int) -> Callable[[], None]:
 
 
 def test_two_nodes_give_the_bytes_of_one_process(
-    corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
+    nodes: Any, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
-    with cluster() as nodes:
-        found = align(model, corpus, tmp_path / "out", nodes.address)
+    found = align(model, corpus, tmp_path / "out", nodes.address)
     assert contents(tmp_path / "out") == expected
     assert sum(summary.pairs for summary in found) == SHARDS * PAIRS
     assert [summary.damaged for summary in found if summary.damaged] == [1]
 
 
 def test_killed_workers_change_nothing(
-    corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
+    nodes: Any, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
-    with cluster() as nodes:
-        align(model, corpus, tmp_path / "out", nodes.address, meanwhile=killing(4, seed=1))
+    align(model, corpus, tmp_path / "out", nodes.address, meanwhile=killing(4, seed=1))
     assert contents(tmp_path / "out") == expected
 
 
-def test_a_node_may_leave(corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
-    with cluster() as nodes:
+def test_a_node_may_leave(
+    nodes: Any, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    def going() -> None:
+        while not workers():
+            time.sleep(0.05)
+        time.sleep(0.5)
+        leave(nodes)
 
-        def leave() -> None:
-            while not workers():
-                time.sleep(0.05)
-            time.sleep(0.5)
-            nodes.remove_node(nodes.second, allow_graceful=False)
-
-        align(model, corpus, tmp_path / "out", nodes.address, meanwhile=leave)
+    align(model, corpus, tmp_path / "out", nodes.address, meanwhile=going)
+    come_back(nodes)
     assert contents(tmp_path / "out") == expected
 
 
 def test_a_killed_driver_goes_on_with_resume(
-    corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
+    nodes: Any, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     command = [sys.executable, "-m", "bitweft", "align", "--shards", str(corpus / "*.tsv"), "--format", "tsv"]
     command += ["--model", str(model), "--out", str(tmp_path / "out"), "--resume"]
-    with cluster() as nodes:
-        command += ["--ray", nodes.address]
-        driver = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 120
-        while not list((tmp_path / "out").glob("*.links")) and time.monotonic() < until:
-            time.sleep(0.05)
-        driver.kill()
-        driver.wait()
-        assert contents(tmp_path / "out") != expected
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    command += ["--ray", nodes.address]
+    driver = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 120
+    while not list((tmp_path / "out").glob("*.links")) and time.monotonic() < until:
+        time.sleep(0.05)
+    driver.kill()
+    driver.wait()
+    assert len(list((tmp_path / "out").glob("*.links"))) < SHARDS
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     assert "done before" in said and f"all {SHARDS} shards done" in said
     assert contents(tmp_path / "out") == expected
 
 
 def test_a_full_disk_is_left_to_its_node(
-    corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
+    nodes: Any, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
-    with cluster() as nodes:
-        ray.init(nodes.address, log_to_driver=False)
-        full = nodes.second.node_id
-        plain = cluster_align.align_one
+    ray.init(nodes.address, log_to_driver=False)
+    full = nodes.second.node_id
+    plain = cluster_align.align_one
 
-        def work(*arguments: Any) -> Any:
-            if ray.get_runtime_context().get_node_id() != full:
-                return plain(*arguments)
+    def work(*arguments: Any) -> Any:
+        if ray.get_runtime_context().get_node_id() != full:
+            return plain(*arguments)
+        with mock.patch("os.fsync", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
+            return plain(*arguments)
 
-            with mock.patch("os.fsync", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
-                return plain(*arguments)
-
-        engine = Ray()
-        aligning = cluster_align.Aligning(engine.share(packed(str(model))), job(model, resume=True), 1)
-        files = shards(corpus, tmp_path / "out")
-        tried = list(engine.run(work, files, engine.share(aligning), lambda *news: None))
-        assert sorted(number for number, _ in tried) == list(range(SHARDS))
-        assert not [each for _, each in tried if isinstance(each, BitweftError)]
-        assert contents(tmp_path / "out") == expected
-        nodes.remove_node(nodes.second)
+    engine = Ray()
+    aligning = cluster_align.Aligning(engine.share(packed(str(model))), job(model, resume=True), 1)
+    files = shards(corpus, tmp_path / "out")
+    tried = list(engine.run(work, files, engine.share(aligning), lambda *news: None))
+    assert sorted(number for number, _ in tried) == list(range(SHARDS))
+    assert not [each for _, each in tried if isinstance(each, BitweftError)]
+    assert contents(tmp_path / "out") == expected
 
 
-def test_disks_that_are_full_everywhere_are_an_error(tmp_path: Path) -> None:
+def test_disks_that_are_full_everywhere_are_an_error(nodes: Any, tmp_path: Path) -> None:
     def work(*arguments: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with cluster() as nodes:
-        ray.init(nodes.address, log_to_driver=False)
-        engine = Ray()
-        found = [each for _, each in engine.run(work, [1, 2], engine.share(None), lambda *news: None)]
+    ray.init(nodes.address, log_to_driver=False)
+    engine = Ray()
+    found = [each for _, each in engine.run(work, [1, 2], engine.share(None), lambda *news: None)]
     assert len(found) == 2 and all("No space left" in str(each) for each in found)
 
 
@@ -245,17 +259,16 @@ def test_the_error_of_one_shard_does_not_stop_the_others(
     assert set(contents(tmp_path / "out")) == names
 
 
-def test_ray_data(corpus: Path, model: Path) -> None:
+def test_ray_data(nodes: Any, corpus: Path, model: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs the extra parquet")
     lines = (corpus / "0.tsv").read_text(encoding="utf-8").splitlines()
     rows = [dict(zip("st", line.split("\t"), strict=True)) for line in lines]
-    try:
-        data = ray.data.from_items(rows[:300]).map_batches(
-            AlignBatches, fn_constructor_args=[str(model), "s", "t"], batch_size=100, concurrency=1
-        )
-        found = {(row["s"], row["t"]): row["links"] for row in data.take_all()}
-    finally:
-        ray.shutdown()
+    ray.init(nodes.address, log_to_driver=False)
+    import_module("ray.data")
+    data = ray.data.from_items(rows[:300]).map_batches(
+        AlignBatches, fn_constructor_args=[str(model), "s", "t"], batch_size=100, concurrency=1
+    )
+    found = {(row["s"], row["t"]): row["links"] for row in data.take_all()}
     pairs = [(row["s"], row["t"]) for row in rows[:300]]
     assert [found[pair] for pair in pairs] == [str(links) for links in aligner().align(pairs)]
 
@@ -287,39 +300,44 @@ def weights(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.mark.parametrize("kills", [0, 5])
 def test_training_on_two_nodes_gives_the_model_of_one_process(
-    corpus: Path, weights: bytes, tmp_path: Path, kills: int
+    nodes: Any, corpus: Path, weights: bytes, tmp_path: Path, kills: int
 ) -> None:
-    with cluster() as nodes:
-        driver = subprocess.Popen(train(corpus, tmp_path / "model", "--ray", nodes.address, "-q"))
-        if kills:
-            killing(kills, seed=kills)()
-        assert driver.wait() == 0
+    driver = subprocess.Popen(train(corpus, tmp_path / "model", "--ray", nodes.address, "-q"))
+    ended.clear()
+    other = threading.Thread(target=killing(kills, seed=kills))
+    other.start()
+    assert driver.wait() == 0
+    ended.set()
+    other.join()
     assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_training_goes_on_after_its_driver_was_killed(corpus: Path, weights: bytes, tmp_path: Path) -> None:
+def test_training_goes_on_after_its_driver_was_killed(
+    nodes: Any, corpus: Path, weights: bytes, tmp_path: Path
+) -> None:
     parts = tmp_path / "model.parts"
-    with cluster() as nodes:
-        command = train(corpus, tmp_path / "model", "--ray", nodes.address, "--resume", "-q")
-        for reached in ("1.0000*.part", "2.0000*.part"):
-            driver = subprocess.Popen(command)
-            until = time.monotonic() + 240
-            while not list(parts.glob(reached)) and time.monotonic() < until:
-                time.sleep(0.05)
-            driver.kill()
-            driver.wait()
-            assert list(parts.glob(reached)) and not (tmp_path / "model").exists()
-        subprocess.run(command, check=True)
+    command = train(corpus, tmp_path / "model", "--ray", nodes.address, "--resume", "-q")
+    for reached in ("1.0000*.part", "2.0000*.part"):
+        driver = subprocess.Popen(command)
+        until = time.monotonic() + 240
+        while not list(parts.glob(reached)) and time.monotonic() < until:
+            time.sleep(0.05)
+        driver.kill()
+        driver.wait()
+        assert list(parts.glob(reached)) and not (tmp_path / "model").exists()
+    subprocess.run(command, check=True)
     assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_training_survives_a_node_that_leaves(corpus: Path, weights: bytes, tmp_path: Path) -> None:
-    with cluster() as nodes:
-        driver = subprocess.Popen(train(corpus, tmp_path / "model", "--ray", nodes.address, "-q"))
-        while not list(tmp_path.glob("model.parts/1.*.part")) and driver.poll() is None:
-            time.sleep(0.05)
-        nodes.remove_node(nodes.second, allow_graceful=False)
-        assert driver.wait() == 0
+def test_training_survives_a_node_that_leaves(
+    nodes: Any, corpus: Path, weights: bytes, tmp_path: Path
+) -> None:
+    driver = subprocess.Popen(train(corpus, tmp_path / "model", "--ray", nodes.address, "-q"))
+    while not list(tmp_path.glob("model.parts/1.*.part")) and driver.poll() is None:
+        time.sleep(0.05)
+    leave(nodes)
+    assert driver.wait() == 0
+    come_back(nodes)
     assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights

@@ -11,18 +11,9 @@ from bitweft.cluster import parts
 from bitweft.storage.part_file import read_part, write_part
 from small import sample
 
-PAIRS = [(pair.source.text, pair.target.text) for pair in sample()[0]]
-QUICK = [
-    "--set",
-    "descent_pairs=120",
-    "--set",
-    "lse_epochs=1",
-    "--set",
-    "chain_epochs=1",
-    "--threads",
-    "1",
-    "-q",
-]
+PAIRS = [(pair.source.text, pair.target.text) for pair in sample()[0]][:30]
+SETTINGS = ("descent_pairs=15", "dimensions=8", "lse_epochs=1", "chain_epochs=1")
+QUICK = [*(word for setting in SETTINGS for word in ("--set", setting)), "--threads", "1", "-q"]
 WEIGHTS = "weights.safetensors"
 
 
@@ -32,7 +23,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("corpus")
     lines = [f"{s}\t{t}" for s, t in PAIRS]
     (directory / "whole.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for number, (a, b) in enumerate(((0, 10), (10, 200), (200, 300))):
+    for number, (a, b) in enumerate(((0, 5), (5, 20), (20, 30))):
         (directory / f"{number}.tsv").write_text("\n".join(lines[a:b]) + "\n", encoding="utf-8")
         for side, language in enumerate(("en", "fr")):
             text = "".join(f"{pair[side]}\n" for pair in PAIRS[a:b])
@@ -96,7 +87,7 @@ def test_parts_that_are_not_all_of_the_text_are_refused(
 ) -> None:
     out = tmp_path / "out"
     assert merge(begun, out, "0.part", "1.part") == 1
-    assert "the parts are of 200 pairs, but the text has 300" in capsys.readouterr().err
+    assert "the parts are of 20 pairs, but the text has 30" in capsys.readouterr().err
     assert merge(begun, out, "0.part", "1.part", "2.part", "0.part") == 1
     assert "the same shard as in" in capsys.readouterr().err
     damaged = tmp_path / "2.part"
@@ -179,7 +170,7 @@ def test_training_goes_on_after_a_stop(
         (["--shards", "a", "--from", "m"], "--from is for a single text"),
         (["--shards", "a", "--lexicon", "m"], "--lexicon is for a single text"),
         (["--shards", "a", "--workers", "2"], "--workers is for --ray"),
-        (["--shards", "a", "--recipe", "paper"], "no file has a name like this"),
+        (["--shards", "a"], "no file has a name like this"),
     ],
 )
 def test_options_that_do_not_go_together(

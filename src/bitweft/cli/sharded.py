@@ -95,8 +95,10 @@ def train_shards(
     from bitweft.cluster import train
     from bitweft.cluster.engine import Here, Ray, connected
     from bitweft.corpus.shards import find_inputs
+    from bitweft.recipes.base import Offer, require
     from bitweft.storage.model_directory import check_free
 
+    require(aligner.recipe, Offer.PARTS, "--shards")
     inputs = find_inputs(args.shards)
     for name in (name for shard in inputs for name in shard):
         refuse_inputs(args.output, [name])

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import bitweft
 from bitweft.aligner import Aligner
 from bitweft.corpus.shards import base_name
 from bitweft.errors import InputError, ModelError, UsageError
 from bitweft.recipes.base import Offer, require
+from bitweft.recipes.parts import Part, PartTraining
 from bitweft.storage import places
 from bitweft.storage.part_file import part_facts, read_part, write_part
 from bitweft.text.bitext import Bitext
-
-if TYPE_CHECKING:
-    from bitweft.recipes.parts import Part, PartTraining
 
 
 def count_shard(

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import bitweft
 from bitweft.aligner import Aligner
@@ -22,13 +22,10 @@ from bitweft.corpus.align_shards import Pace, model_digest
 from bitweft.errors import BitweftError, InputError, ModelError
 from bitweft.progress import Progress
 from bitweft.recipes.base import Offer, require
-from bitweft.recipes.parts import Survey
+from bitweft.recipes.parts import Part, Survey
 from bitweft.storage import places
 from bitweft.storage.output import clear_leftovers, json_bytes, write_bytes
 from bitweft.text.bitext import Bitext
-
-if TYPE_CHECKING:
-    from bitweft.recipes.parts import Part
 
 Tell = Callable[[Progress], None]
 Inputs = tuple[str, ...]  # the files of one shard

@@ -16,16 +16,15 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from bitweft.progress import Progress
 from bitweft.text.bitext import SentencePair
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Part: TypeAlias = Mapping[str, npt.NDArray[np.integer]]  # what a shard adds: whole numbers, by name
+Part: TypeAlias = Mapping[str, npt.NDArray[np.integer]]  # what a shard adds: whole numbers, by name
 
 
 @dataclass

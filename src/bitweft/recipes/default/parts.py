@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from bitweft.errors import InputError
+from bitweft.errors import InputError, UsageError
 from bitweft.progress import Progress
 from bitweft.recipes.base import check_learnable
 from bitweft.recipes.default.bounds import read_counts, read_prior
@@ -33,14 +33,14 @@ from bitweft.recipes.default.counts import (
 from bitweft.recipes.default.learn import Learning, Text, pair_hashes, sampled
 from bitweft.recipes.default.loops import Loops
 from bitweft.recipes.default.spelling import Spelling, check_word
-from bitweft.recipes.parts import PartTraining, Survey
+from bitweft.recipes.parts import Part, PartTraining, Survey
 from bitweft.storage.model_directory import Arrays
 from bitweft.text.bitext import Sentence, SentencePair
 
 if TYPE_CHECKING:
     from bitweft.recipes.default.recipe import DefaultRecipe
-    from bitweft.recipes.parts import Part
 
+MOST_PASSES = 2  # the second finds again what the first added to the counts
 BLOCK = 4096  # pairs that are read in a turn
 _SIDES = ("source", "target")
 _TALLIES = ("jumps", "starts", "diagonals", "cognates")
@@ -50,6 +50,14 @@ class DefaultParts(PartTraining):
     """Learn in parts what `fit` learns from the whole; the recipe is what was learned so far."""
 
     def __init__(self, recipe: DefaultRecipe) -> None:
+        """Take a recipe that has learned nothing, or goes on.
+
+        Raises:
+            UsageError: what pairs added in the last pass but one could not be found again.
+        """
+        if recipe.config.count_passes > MOST_PASSES:
+            found = f"got {recipe.config.count_passes}"
+            raise UsageError(f"count_passes must be at most {MOST_PASSES} to learn in parts, {found}")
         self.recipe = recipe
 
     def surveyor(self) -> Callable[[Iterable[SentencePair]], Survey]:
