@@ -10,8 +10,9 @@
 Beside each cell of the paper's recipe stand the default recipe and the peers, trained on as many pairs or,
 with --system-pairs, on several sizes. Each cell (one configuration, one seed) is trained once and kept under
 a key of all that went into it, in the directory `cells` of --output, with the best words of dev and test, so
-that other heuristics need no new training; what benchmarks/results/cells holds is not run again. Settings for all cells of the paper's recipe: --set section.key=value. Writes paper-TABLE.json
-and paper-TABLE.md; with --docs also docs/results.md and its figures.
+that other heuristics need no new training; what benchmarks/results/cells holds is not run again. Settings for
+all cells of the paper's recipe: --preset published, --set section.key=value. Writes paper-TABLE.json and
+paper-TABLE.md; with --docs also docs/results.md and its figures.
 """
 
 from __future__ import annotations

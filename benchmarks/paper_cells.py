@@ -117,7 +117,7 @@ Words: TypeAlias = tuple[list[BestWords], list[BestWords]]  # of both directions
 
 
 def keep_words(best: Mapping[str, Words], path: Path) -> None:
-    """Keep the best words of dev and test: from these any α and heuristic gives its links without training."""
+    """Keep the best words of dev and test: any α and heuristic gives its links of these, without training."""
     arrays: dict[str, npt.NDArray[Any]] = {}
     for part, ways in best.items():
         for way, words in zip(ROWS, ways, strict=False):

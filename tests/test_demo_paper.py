@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bitweft.cli import demo_paper, main
-from bitweft.sample import bitext, generate
+from bitweft.sample import bitext, generate, natural
 from bitweft.text.bitext import SentencePair, tokenize
 
 SMALL = ("model.hidden=8", "model.output=8", "model.words=8", "decoding.sentences=5", "decoding.negatives=3")
@@ -18,11 +18,12 @@ SMALL = ("model.hidden=8", "model.output=8", "model.words=8", "decoding.sentence
 def test_every_part_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     settings = (*SMALL, "training.word_epochs=1", "model.source_k1=3")
     monkeypatch.setattr(demo_paper, "SETTINGS", settings)
-    monkeypatch.setattr(demo_paper, "TUNED", 10)
+    monkeypatch.setattr(demo_paper, "TUNED", 5)
+    monkeypatch.setattr(demo_paper, "natural", lambda: [own for own in natural() if len(own.source) == 8])
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        assert main(["demo", "--recipe", "paper", "--pairs", "40"]) == 0
+        assert main(["demo", "--recipe", "paper", "--pairs", "30"]) == 0
     finally:
         torch.set_num_threads(threads)
     shown = capsys.readouterr().out
@@ -30,7 +31,7 @@ def test_every_part_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         assert re.search(rf"^    {name} +(\d+\.\d +){{5}}\d+\.\d$", shown, re.MULTILINE)
     matrix = re.findall(r"^ +(?:We|did|not|understand|the|last|question|\.)  (.*)$", shown, re.MULTILINE)
     assert len(matrix) == 8 and any("█" in row for row in matrix)
-    assert len(re.findall(r"^      windows: .+\d$", shown, re.MULTILINE)) == 2
+    assert len(re.findall(r"^      (?:windows|words): .+ \d+\.\d", shown, re.MULTILINE)) == 4
     assert max(map(len, shown.splitlines())) <= 90
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bitweft.cli.progress import Meter
-from bitweft.cli.screen import Screen
+from bitweft.cli.screen import WIDTH, Screen
 from bitweft.links.evaluate import evaluate
 from bitweft.sample import SamplePair, bitext, generate, natural
 
@@ -105,7 +106,7 @@ def show_scores(screen: Screen, aligner: Aligner, pair: SentencePair) -> None:
     told = f"    s is from {low:.1f} (blank) to {high:.1f} (full), parts are from 0 to 1; aggregated scores:"
     screen.line(screen.style(told, "2"))
     words = zip(pair.target.tokens, total.tolist(), strict=True)
-    screen.line("    " + ", ".join(f"{word} {value:.1f}" for word, value in words))
+    _list(screen, "", (f"{word} {value:.1f}" for word, value in words))
 
 
 def side_by_side(
@@ -133,8 +134,16 @@ def show_neighbors(screen: Screen, aligner: Aligner, pairs: Sequence[SentencePai
     for window in common_windows(pairs, 2):
         windows, words, _ = aligner.recipe.neighbors(window, pairs, NEIGHBORS)
         screen.line(f"    {screen.style(' '.join(window), '1')}")
-        screen.line("      windows: " + ", ".join(f"{own.text} {own.value:.1f}" for own in windows[:4]))
-        screen.line("      words: " + ", ".join(f"{own.text} {own.value:.1f}" for own in words))
+        for name, found in (("windows", windows), ("words", words)):
+            _list(screen, f"  {name}: ", (f"{own.text} {own.value:.1f}" for own in found))
+
+
+def _list(screen: Screen, name: str, items: Iterable[str]) -> None:
+    """Write items after a name, on as many lines as they need."""
+    indent = " " * (4 + len(name))
+    text = textwrap.fill(", ".join(items), WIDTH, initial_indent=f"    {name}", subsequent_indent=indent)
+    for line in text.splitlines():
+        screen.line(line)
 
 
 def common_windows(pairs: Sequence[SentencePair], count: int) -> list[tuple[str, ...]]:
