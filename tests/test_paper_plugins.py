@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,6 +90,15 @@ def test_a_feature_must_give_a_value_for_each_word() -> None:
     register_feature("broken")(lambda words: ["x"])
     with pytest.raises(UsageError, match="'broken' gave 1 values for 2 words"):
         Inventory.of([("a", "b")], FeatureConfig(), SideConfig(more="broken"))
+
+
+def test_the_page_that_does_it(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[1] / "docs" / "howto" / "extend-paper.md"
+    (code,) = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    small = ", ".join(map(repr, SMALL))
+    exec(code.replace("settings = [", f"settings = [{small}, ").replace("generate(200)", "generate(30)"), {})
+    assert re.fullmatch(r"(\d+-\d+ ?)*", capsys.readouterr().out.strip())
+    assert {"mean"} < set(aggregations.AGGREGATIONS.names()) and features.FEATURES.names() == ("ending",)
 
 
 def test_a_package_may_offer_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

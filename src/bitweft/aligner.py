@@ -94,13 +94,13 @@ class Aligner:
         text = _Counted(bitext)
         if text.tags:
             require(self.recipe, Offer.TAGS, "tags")
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall, cpu = time.perf_counter(), _cpu_seconds()
         yield from self.recipe.fit(text, extras)
         training = Training(
             text.pairs,
             (text.words[0], text.words[1]),
             round(time.perf_counter() - wall, 1),
-            round(time.process_time() - cpu, 1),
+            round(_cpu_seconds() - cpu, 1),
             self.recipe.record,
             text.files,
             text.tags,
@@ -328,6 +328,12 @@ class Aligner:
         except Exception as error:  # whatever a damaged or hostile file makes of a reader
             raise ModelError(f"{path}: the model is damaged: {error!r}") from error
         return aligner
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU time of this process and of those that it has waited for."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _check_words(languages: object, note: object) -> None:

@@ -58,8 +58,7 @@ def processes(fitting: Fitting, threads: int | None) -> int:
         return 1
     if len(fitting.texts[0]) * (config.word_epochs + config.epochs) < LARGE:
         return 1
-    allowed = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or 1
-    return min(allowed, 2 * fitting.config.members)
+    return min(threads or os.cpu_count() or 1, 2 * fitting.config.members)
 
 
 def fit_beside(
@@ -193,4 +192,6 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    from bitweft.recipes.paper import processes as own  # what it pickles must not be of `__main__`
+
+    own.main(sys.argv[1:])
