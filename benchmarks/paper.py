@@ -9,9 +9,10 @@
 
 Beside each cell of the paper's recipe stand the default recipe and the peers, trained on as many pairs or,
 with --system-pairs, on several sizes. Each cell (one configuration, one seed) is trained once and kept under
-a key of all that went into it, in the directory `cells` of --output; what benchmarks/results/cells holds is
-not run again. Settings for all cells of the paper's recipe: --set section.key=value. Writes paper-TABLE.json
-and paper-TABLE.md; with --docs also docs/results.md and its figures.
+a key of all that went into it, in the directory `cells` of --output, with the best words of dev and test, so
+that other heuristics need no new training; what benchmarks/results/cells holds is not run again. Settings for
+all cells of the paper's recipe: --preset published, --set section.key=value. Writes paper-TABLE.json and
+paper-TABLE.md; with --docs also docs/results.md and its figures.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 
 import torch
 
+from bitweft.recipes.paper.presets import PRESETS
 from cells import Cells
 from corpora import FILES, TAGS, Row, require, size_of
 from directions import Directions
@@ -93,6 +95,7 @@ class Runs:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.settings = tuple(args.settings)
+        self.preset = args.preset
         self.cache = args.cache
         self.cells = Cells(args.output / "cells", RESULTS / "cells")
         self.others = Directions(self.cells, args.cache, args.threads)
@@ -101,13 +104,16 @@ class Runs:
         """Tell whether the result of a run is kept."""
         if job.cell is None:
             return self.others.has(job.system, job.row, job.seed)
-        return PaperRun(job.cell, job.row.pairs, job.seed, self.settings).key() in self.cells
+        return self._run(job.cell, job).key() in self.cells
 
     def get(self, job: Job) -> dict[str, Any]:
         """Give the result of a run that is kept, or run it now."""
         if job.cell is None:
             return self.others.get(job.system, job.row, job.seed)
-        return PaperRun(job.cell, job.row.pairs, job.seed, self.settings).get(self.cells, self.cache)
+        return self._run(job.cell, job).get(self.cells, self.cache)
+
+    def _run(self, cell: Cell, job: Job) -> PaperRun:
+        return PaperRun(cell, job.row.pairs, job.seed, self.settings, self.preset)
 
 
 def chosen_cells(table: str, args: argparse.Namespace) -> list[Cell]:
@@ -144,7 +150,7 @@ def results_of(table: str, args: argparse.Namespace) -> dict[str, Any]:
     return {
         "about": surroundings("sil-thot", "torch"),
         "table": table,
-        "settings": args.settings,
+        "settings": [*([f"--preset {args.preset}"] if args.preset != "bitweft" else []), *args.settings],
         "rows": rows,
     }
 
@@ -164,6 +170,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     others = "what to run beside the paper's recipe (all; none if nothing follows)"
     add("--systems", nargs="*", choices=SYSTEMS, default=SYSTEMS, help=others)
     add("--threads", type=int, default=1, metavar="N", help="threads of eflomal and sil-thot (1)")
+    add("--preset", choices=tuple(PRESETS), default="bitweft", help="settings to begin from (bitweft)")
     setting = "a setting of the paper's recipe, for all cells; may be repeated"
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="settings", help=setting)
     kept = "run nothing (--kept paper: nothing of the paper's recipe); what is not kept is shown as not run"

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from bitweft.links.alignment import Alignment, GoldAlignment
-from bitweft.links.evaluate import evaluate
+from bitweft.links.evaluate import Score, evaluate
+from bitweft.links.symmetrize import symmetrize_all
 from bitweft.recipes.base import FitExtras
 from bitweft.recipes.paper.config import PaperConfig
+from bitweft.recipes.paper.decode import CHOICES, BestWords
+from bitweft.recipes.paper.presets import preset
 from bitweft.recipes.paper.recipe import ALPHAS, PaperRecipe
 from bitweft.settings import Settings, to_mapping, with_settings
 from bitweft.storage.checkpoint import Checkpoint
@@ -25,6 +32,7 @@ from reporting import say
 TEXTS = ("en-fr", "ro-en", "en-cs")
 TAGGED = ("features.source.tags=inline", "features.target.tags=inline")
 CHARACTERS = ("features.source.characters=true", "features.target.characters=true")
+COLUMNS = ("source", "score", "mean", "deviation", "probability")  # of BestWords
 WIDE = ("model.source_k1=3", "model.source_k2=3")
 
 
@@ -106,23 +114,71 @@ def read_pairs(text: str, part: str, *, tagged: bool, limit: int | None = None) 
     return [SentencePair(source, target) for source, target in zip(*sides, strict=True)]
 
 
-def _directions(
-    recipe: PaperRecipe,
-    dev: Sequence[SentencePair],
-    test: Sequence[SentencePair],
-    gold: dict[str, list[GoldAlignment]],
-) -> dict[str, Any]:
+Words: TypeAlias = tuple[list[BestWords], list[BestWords]]  # of both directions
+
+
+def keep_words(best: Mapping[str, Words], path: Path) -> None:
+    """Keep the best words of dev and test: any α and heuristic gives its links of these, without training."""
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for part, ways in best.items():
+        for way, words in zip(ROWS, ways, strict=False):
+            arrays[f"{part}.{way}.lengths"] = np.array([len(own.source) for own in words])
+            for name in COLUMNS:
+                arrays[f"{part}.{way}.{name}"] = np.concatenate([getattr(own, name) for own in words])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
+
+
+def kept_words(path: Path) -> dict[str, Words]:
+    """Read what `keep_words` wrote."""
+    with np.load(path) as arrays:
+        found: dict[str, Words] = {}
+        for part in ("dev", "test"):
+            ways = []
+            for way in ROWS[:2]:
+                ends = np.cumsum(arrays[f"{part}.{way}.lengths"])[:-1]
+                columns = [np.split(arrays[f"{part}.{way}.{name}"], ends) for name in COLUMNS]
+                ways.append([BestWords(*own) for own in zip(*columns, strict=True)])
+            found[part] = (ways[0], ways[1])
+    return found
+
+
+def _links(words: Sequence[BestWords], alpha: float, way: str) -> list[Alignment]:
+    found = [best.links(alpha) for best in words]
+    return [alignment.inverse() for alignment in found] if way == "backward" else found
+
+
+def _directions(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) -> dict[str, Any]:
     """Score each direction by itself, with the α that is best for it on dev."""
     result: dict[str, Any] = {}
-    for row, tune, final in zip(ROWS, recipe.best(dev), recipe.best(test), strict=False):
+    for row, tune, final in zip(ROWS, best["dev"], best["test"], strict=False):
 
-        def links(words: Sequence[Any], alpha: float, back: bool = row == "backward") -> list[Alignment]:
-            found = [best.links(alpha) for best in words]
-            return [alignment.inverse() for alignment in found] if back else found
+        def error(alpha: float, words: Sequence[BestWords] = tune, way: str = row) -> float:
+            return evaluate(_links(words, alpha, way), gold["dev"]).aer
 
-        alpha = min(ALPHAS, key=lambda alpha: evaluate(links(tune, alpha), gold["dev"]).aer)
-        result[row] = {"alpha": alpha, **figures(evaluate(links(final, alpha), gold["test"]))}
+        alpha = min(ALPHAS, key=error)
+        scored = figures(evaluate(_links(final, alpha, row), gold["test"]))
+        result[row] = {"alpha": alpha, "dev_aer": round(100 * error(alpha), 3), **scored}
     return result
+
+
+def _choices(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) -> dict[str, Any]:
+    """Score links symmetrized in three ways, one α chosen on dev: by gdfa, the paper's four, all six."""
+
+    def score(choice: tuple[float, str], part: str) -> Score:
+        alpha, heuristic = choice
+        sides = [_links(own, alpha, way) for own, way in zip(best[part], ROWS, strict=False)]
+        return evaluate(symmetrize_all(sides[0], sides[1], heuristic), gold[part])
+
+    ways = {"gdfa": ("grow-diag-final-and",), "paper": CHOICES["paper"], "all": CHOICES["all"]}
+    found: dict[str, Any] = {}
+    for name, heuristics in ways.items():
+        every = [(alpha, heuristic) for alpha in ALPHAS for heuristic in heuristics]
+        chosen = min(every, key=lambda choice: score(choice, "dev").aer)
+        said = {"alpha": chosen[0], "heuristic": chosen[1]}
+        dev = round(100 * score(chosen, "dev").aer, 3)
+        found[name] = {**said, "dev_aer": dev, **figures(score(chosen, "test"))}
+    return found
 
 
 def settings_of(config: Settings, default: Settings, prefix: str = "") -> dict[str, Any]:
@@ -148,11 +204,12 @@ class PaperRun:
     pairs: int | None
     seed: int
     settings: tuple[str, ...] = ()
+    preset: str = "bitweft"
 
     @property
     def config(self) -> PaperConfig:
-        """Give the whole configuration."""
-        return with_settings(PaperConfig(), (*self.cell.settings, *self.settings))
+        """Give the whole configuration: the preset's settings, the cell's, and those for all cells."""
+        return with_settings(PaperConfig(), (*preset(self.preset), *self.cell.settings, *self.settings))
 
     @property
     def tagged(self) -> bool:
@@ -169,9 +226,10 @@ class PaperRun:
     def get(self, cells: Cells, checkpoints: Path) -> dict[str, Any]:
         """Give the result that is kept, or train and keep it; `checkpoints` is for what is not finished."""
         key = self.key()
-        return cells.get(key, lambda: self._measure(checkpoints / digest(key)))
+        words = cells.path(key).with_suffix(".npz")
+        return cells.get(key, lambda: self._measure(checkpoints / digest(key), words))
 
-    def _measure(self, checkpoints: Path) -> dict[str, Any]:
+    def _measure(self, checkpoints: Path, words: Path) -> dict[str, Any]:
         """Train and measure: dev and test text added to the training text, choices made on dev."""
         text = self.cell.text
         dev, test = (read_pairs(text, part, tagged=self.tagged) for part in ("dev", "test"))
@@ -179,10 +237,13 @@ class PaperRun:
         gold = {part: gold_of(text, part) for part in ("dev", "test")}
         resumed = checkpoints.exists()
         recipe = PaperRecipe(self.config, seed=self.seed)
-        began = time.process_time()
+        began = cpu_seconds()
         _fit(recipe, [*train, *dev, *test], Checkpoint(checkpoints, every=0, resume=True))
-        seconds = time.process_time() - began
-        results = _directions(recipe, dev, test, gold)
+        seconds = cpu_seconds() - began
+        best = {"dev": recipe.best(dev), "test": recipe.best(test)}
+        keep_words(best, words)
+        results = _directions(best, gold)
+        results["choices"] = _choices(best, gold)
         recipe.tune(dev, gold["dev"])
         decoding = recipe.config.decoding
         score = evaluate(recipe.align(test), gold["test"])
@@ -197,6 +258,12 @@ class PaperRun:
             "config": to_mapping(self.config),
             "results": results,
         }
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time of this process and of those that it has waited for."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _fit(recipe: PaperRecipe, pairs: Sequence[SentencePair], checkpoint: Checkpoint) -> None:

@@ -2,7 +2,7 @@
 
     python benchmarks/paper_speed.py --docs     a quarter of an epoch each, on 100,000 pairs of English-French
 
-Writes paper-speed.json and paper-speed.md; with --docs also the table of docs/paper.md.
+Writes paper-speed.json and paper-speed.md; with --docs also the table of docs/results.md.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from bitweft.recipes.base import Running
 from bitweft.recipes.paper.config import PaperConfig
 from bitweft.recipes.paper.recipe import PaperRecipe
 from bitweft.settings import with_settings
@@ -45,7 +46,7 @@ SETTINGS = {
 def measure(pairs: Sequence[SentencePair], settings: Sequence[str], share: float) -> dict[str, Any]:
     """Train for a share of the first epoch, and tell what the whole would take."""
     config = with_settings(PaperConfig(), ("initial.words=random", *settings))
-    steps = PaperRecipe(config).fit(pairs)
+    steps = PaperRecipe(config, running=Running(threads=1)).fit(pairs)
     first = next(steps)
     began = time.process_time()
     last = first
@@ -80,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__)
     parser.add_argument("--pairs", type=int, default=100_000, metavar="N", help="training pairs (100,000)")
     parser.add_argument("--share", type=float, default=0.25, metavar="P", help="share of an epoch (0.25)")
-    args = parse(parser, argv, page="docs/paper.md")
+    args = parse(parser, argv, page="docs/results.md")
     path = args.output / "paper-speed.json"
     if not args.publish:
         require(["en-fr"])
@@ -97,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     write_text(path.with_suffix(".md"), text)
     print(text)
     if args.docs:
-        fill_block(ROOT / "docs" / "paper.md", "paper-speed", text)
+        fill_block(ROOT / "docs" / "results.md", "paper-speed", text)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from reporting import fill_block, read_results, span, table, write_text
 
 FIGURES = ("precision", "recall", "f1", "aer")
 NOT_RUN = "not run"
+WAYS = {"gdfa": "gdfa", "paper": "the best of the paper's four on dev", "all": "the strict rules too"}
 NAMES = {
     "bitweft": "bitweft, default recipe",
     "hmm": "HMM (sil-thot)",
@@ -49,6 +50,8 @@ def row_of(
     }
     if runs:
         own["results"] = {name: _summary([run["results"][name] for run in runs]) for name in ROWS}
+        chosen = [run["results"]["choices"] for run in runs if "choices" in run["results"]]
+        own["choices"] = {name: _summary([one[name] for one in chosen]) for name in WAYS if chosen}
         own["results"]["symmetrized"]["heuristics"] = Counter(
             run["results"]["symmetrized"]["heuristic"] for run in runs
         )
@@ -126,6 +129,16 @@ def full_table(rows: Sequence[dict[str, Any]]) -> str:
     return table(head, lines)
 
 
+def choices_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Lay out AER of symmetrized links by what the heuristic was chosen from, where that is kept."""
+    lines = [
+        [_name(row), _size(row), *(f"{row['choices'][way]['aer']['mean']:.1f}" for way in WAYS)]
+        for row in rows
+        if row.get("choices")
+    ]
+    return table([f"{rows[0]['text']}, symmetrized by", "pairs", *WAYS.values()], lines) if lines else ""
+
+
 def stands_on(results: dict[str, Any]) -> str:
     """Say in sentences what a table stands on."""
     rows = results["rows"]
@@ -144,8 +157,11 @@ def markdown(results: dict[str, Any]) -> str:
     """Write the table of each text, and what it stands on."""
     lay_out = error_table if results["table"] in ("aggregations", "features") else full_table
     texts = dict.fromkeys(row["text"] for row in results["rows"])
-    tables = [lay_out([row for row in results["rows"] if row["text"] == text]) for text in texts]
-    return "\n\n".join([*tables, stands_on(results)]) + "\n"
+    tables = []
+    for text in texts:
+        own = [row for row in results["rows"] if row["text"] == text]
+        tables += [lay_out(own), choices_table(own)]
+    return "\n\n".join([*filter(None, tables), stands_on(results)]) + "\n"
 
 
 def publish(path: Path, *, docs: bool) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from bitweft.errors import UsageError
 from bitweft.recipes.paper.aggregation import (
     aggregation,
-    chain_scores,
     log_sum_exp,
     max_scores,
     posteriors,
@@ -45,7 +44,7 @@ def test_lse_is_a_maximum_for_large_r_and_a_mean_for_small(values: list[float]) 
     assert small == pytest.approx(sum(values) / count, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["sum", "max", "lse", "chain"])
+@pytest.mark.parametrize("name", ["sum", "max", "lse"])
 def test_gradients_numerically(name: str) -> None:
     torch.manual_seed(1)
     scores = torch.randn(2, 3, 2, dtype=torch.float64, requires_grad=True)
@@ -63,30 +62,7 @@ def test_posteriors_are_the_gradient_of_lse() -> None:
 
 
 def test_unknown_names_and_r_fail() -> None:
-    with pytest.raises(UsageError, match="one of sum, max, lse"):
+    with pytest.raises(UsageError, match="one of sum, max, lse, got"):
         aggregation("mean")
     with pytest.raises(UsageError, match="greater than 0"):
         aggregation("lse", 0.0)
-
-
-def test_a_chain_of_two_words_by_hand() -> None:
-    # Weights 1, 2, 3 of steps −1, 0, 1 between two source words; the third is padding.
-    ratios = torch.exp(SCORES[0, :2])
-    weights = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
-    steps = torch.tensor([[2 / 5, 3 / 5], [1 / 3, 2 / 3]], dtype=torch.float64)
-    mass = 0.8 * 0.5 * ratios[:, 0] + 0.2 * 0.5
-    first = mass.sum()
-    later = 0.8 * (mass / first) @ steps * ratios[:, 1] + 0.2 * mass / first
-    expected = [float(first.log()), float(later.sum().log())]
-    assert chain_scores(SCORES, MASK, weights, 0.2)[0].tolist() == pytest.approx(expected)
-
-
-def test_a_chain_of_equal_steps_is_lse() -> None:
-    found = chain_scores(SCORES, MASK, torch.ones(3), 0.0)
-    assert torch.allclose(found, log_sum_exp(SCORES, MASK) - math.log(2))  # the mean, not the sum
-
-
-def test_chains_stand_scores_that_exp_does_not() -> None:
-    scores = torch.tensor([[[500.0, -500.0], [-500.0, -500.0]]])
-    found = chain_scores(scores, torch.ones(1, 2, 1, dtype=torch.bool))
-    assert found[0].tolist() == pytest.approx([500 + math.log(0.45), math.log(0.1)])

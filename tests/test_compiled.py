@@ -36,7 +36,7 @@ from bitweft.recipes.default.compiled.types import (
     new_tally,
 )
 from bitweft.recipes.default.loops import Compiled
-from bitweft.recipes.paper.aggregation import chain_scores
+from chain_layer import chain_scores
 from small_loops import infer, plain_words, some_counts, some_prior, some_words, vectors_alone
 
 Matrix = npt.NDArray[np.float64]

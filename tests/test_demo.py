@@ -22,13 +22,13 @@ from bitweft.cli.demo import (
     EXAMPLE_SENTENCES,
     FILES,
     Part,
-    Screen,
     own_command,
     show_examples,
     show_scores,
 )
 from bitweft.cli.drawing import DOTTED, GLYPHS, draw_links
 from bitweft.cli.options import wants_color
+from bitweft.cli.screen import Screen
 from bitweft.links.alignment import Alignment, Link
 from bitweft.links.evaluate import evaluate
 from bitweft.links.formats.registry import read_alignments, read_gold

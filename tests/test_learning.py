@@ -32,8 +32,8 @@ from bitweft.recipes.default.compiled.types import (
 from bitweft.recipes.default.groups import group_bounds
 from bitweft.recipes.default.loops import Compiled
 from bitweft.recipes.default.recipe import DefaultRecipe
-from bitweft.recipes.paper.aggregation import chain_scores
 from bitweft.sample import bitext, generate
+from chain_layer import chain_scores
 from small_loops import adam_of, offsets, some_prior, some_side
 
 Matrix = npt.NDArray[np.float64]

@@ -7,6 +7,7 @@ import lzma
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import corpora
@@ -18,6 +19,7 @@ import paper_tables
 import peers
 import published
 from bitweft.links.alignment import Alignment
+from bitweft.recipes.paper.decode import BestWords
 from bitweft.sample import SamplePair, generate, natural
 from corpora import Row
 from measuring import Cost
@@ -149,6 +151,25 @@ def test_the_key_of_a_cell_has_what_is_not_default(data: Path) -> None:
     before = run.key()
     (data / "en-fr" / "test.gold").write_text("0-0\n")
     assert run.key() != before
+
+
+def test_kept_words_give_links_without_training(tmp_path: Path) -> None:
+    def words(*lengths: int) -> list[BestWords]:
+        return [BestWords(np.arange(n), *(np.arange(n) / (k + 2) for k in range(4))) for n in lengths]
+
+    best = {"dev": (words(2, 0, 3), words(1, 1, 2)), "test": (words(4), words(0))}
+    paper_cells.keep_words(best, tmp_path / "cells" / "own.npz")
+    again = paper_cells.kept_words(tmp_path / "cells" / "own.npz")
+    for part, ways in best.items():
+        for one, other in zip(ways, again[part], strict=True):
+            assert [own.links(0.5) for own in one] == [own.links(0.5) for own in other]
+
+
+def test_a_preset_comes_before_the_settings_of_a_cell(data: Path) -> None:
+    cell = next(own for own in paper_cells.TABLES["aggregations"]() if own.name == "max")
+    run = paper_cells.PaperRun(cell, 40, 1, ("training.epochs=1",), "published")
+    assert (run.config.training.aggregation, run.config.training.epochs) == ("max", 1)
+    assert run.config.training.optimizer == "sgd" and run.key() != paper_cells.PaperRun(cell, 40, 1).key()
 
 
 def test_the_default_recipe_is_measured_by_direction(data: Path, tmp_path: Path) -> None:

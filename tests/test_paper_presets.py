@@ -62,6 +62,7 @@ def test_the_preset_is_kept_with_the_model_and_other_settings_come_after_it(tmp_
     recipe = Aligner.load(tmp_path / "m").recipe
     expected = with_settings(PaperConfig(), [*PUBLISHED, *TINY, "training.epochs=1"])
     assert recipe.config == expected and expected.training.epochs == 1
+    order[order.index(str(tmp_path / "m"))] = str(tmp_path / "other")
     assert main([*order, "--preset", "published"]) == 2  # of the default recipe
     with pytest.raises(UsageError, match="preset must be one of bitweft, published, got 'letter'"):
         preset("letter")

@@ -93,9 +93,9 @@ class Aligner:
         text = _Counted(bitext)
         if text.tags:
             require(self.recipe, Offer.TAGS, "tags")
-        wall, cpu = time.perf_counter(), time.process_time()
+        wall, cpu = time.perf_counter(), _cpu_seconds()
         yield from self.recipe.fit(text, extras)
-        seconds = time.perf_counter() - wall, time.process_time() - cpu
+        seconds = time.perf_counter() - wall, _cpu_seconds() - cpu
         self.has_learned(text.pairs, (text.words[0], text.words[1]), seconds, text.files, text.tags)
         self.about = replace(self.about, tokenize=text.tokenize)
 
@@ -359,6 +359,12 @@ class Aligner:
         except Exception as error:  # whatever a damaged or hostile file makes of a reader
             raise ModelError(f"{path}: the model is damaged: {error!r}") from error
         return aligner
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU time of this process and of those that it has waited for."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _check_words(languages: object, note: object) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from battery import SMALL
 from bitweft import Aligner, Bitext
-from bitweft.recipes import chunks
 from bitweft.cli import main as bitweft
+from bitweft.recipes import chunks
 from torture.common import Part, Place, child, ended, said
 
 CASES = tuple(itertools.product(("default", "paper"), (1, 2, 4), (1, 7, 256)))

@@ -6,19 +6,17 @@ import argparse
 import shlex
 import shutil
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 from bitweft.cli.drawing import draw_links
 from bitweft.cli.learning import tell_preparation
 from bitweft.cli.options import at_least, wants_color
 from bitweft.cli.progress import Meter
+from bitweft.cli.screen import WIDTH, Screen
 from bitweft.corpus.lexicon import Entry, Lexicon, Pruning
-from bitweft.errors import InputError
+from bitweft.errors import InputError, UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment, Link
 from bitweft.links.alignment import Entry as LinkEntry
 from bitweft.links.evaluate import Score, evaluate
@@ -35,9 +33,9 @@ links, which it has never seen, and counted into a dictionary."""
 EXAMPLES = """\
   bitweft demo
   bitweft demo --pairs 5000 --seed 7
-  bitweft demo -o demo"""
+  bitweft demo -o demo
+  bitweft demo --recipe paper"""
 
-WIDTH = 78
 # Drawn whatever becomes of them: short, and with words that change places.
 EXAMPLE_SENTENCES = (
     "I am afraid of spiders , but my brother loves them .",
@@ -69,46 +67,6 @@ class Part:
         return [pair.gold for pair in self.pairs]
 
 
-class Screen:
-    """Write the demo's lines, in color where the reader sees it."""
-
-    def __init__(self, stream: TextIO, color: bool) -> None:
-        self.stream = stream
-        self.color = color
-
-    def style(self, text: str, code: str) -> str:
-        """Wrap a text in a terminal's color, if there is one."""
-        return f"\x1b[{code}m{text}\x1b[0m" if self.color else text
-
-    def line(self, text: str = "") -> None:
-        """Write one line."""
-        self.stream.write(text.rstrip() + "\n")
-
-    def title(self, text: str) -> None:
-        """Write a heading between empty lines."""
-        self.line()
-        self.line(f"  {self.style(text, '1')}")
-        self.line()
-
-    @contextmanager
-    def step(self, text: str) -> Iterator[list[str]]:
-        """Say what is being done; when it is done, the note that was put in the list, or the time it took."""
-        started = time.perf_counter()
-        beginning = f"  {self.style('·', '36')} {text} "
-        watched = (
-            self.stream.isatty()
-        )  # elsewhere, messages of the step may go to the same file: they come first
-        if watched:
-            self.stream.write(beginning)
-            self.stream.flush()
-        note: list[str] = []
-        yield note
-        self.stream.write("\r" + beginning if watched else beginning)  # a bar may have been drawn over it
-        said = note[0] if note else f"{time.perf_counter() - started:.1f} s"
-        dots = self.style("." * max(3, WIDTH - len(text) - len(said) - 6), "2")
-        self.line(f"{dots} {self.style(said, '1')}")
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.add_argument(
@@ -122,6 +80,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--seed", type=at_least(0), default=1, metavar="N", help="seed of the text and of the model (1)"
     )
     parser.add_argument(
+        "--recipe",
+        choices=("default", "paper"),
+        default="default",
+        help="paper: train the paper's aligner with each aggregation; show its table 1, scores and neighbors",
+    )
+    parser.add_argument(
         "-o", "--output", metavar="DIR", help="write the text, the gold links and the links found into DIR"
     )
     parser.add_argument("--force", action="store_true", help="overwrite files in DIR")
@@ -129,6 +93,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the verb."""
+    if args.recipe == "paper":
+        if args.output is not None:
+            raise UsageError("-o is not supported by the demo of the recipe 'paper'")
+        from bitweft.cli import demo_paper
+
+        with open_output(None) as stream:
+            demo_paper.show(Screen(stream, wants_color(stream)), args.pairs, args.seed)
+        return
     if args.output is not None:
         check_directory(Path(args.output), force=args.force)
     with open_output(None) as stream:

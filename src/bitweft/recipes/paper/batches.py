@@ -26,6 +26,7 @@ class Sentences:
     tags: Tensor | None = None  # (sentences, length)
     forms: Tensor | None = None  # (sentences, length): rows of `spelling`
     spelling: Tensor | None = None  # (forms, longest word)
+    more: tuple[Tensor, ...] = ()  # (sentences, length) each
 
     @property
     def mask(self) -> Tensor:
@@ -84,13 +85,14 @@ def padded(text: EncodedText, rows: Rows, device: str = "cpu") -> Sentences:
         letters = np.zeros((len(used), text.spelling.shape[1]), np.int64)
         letters[used >= 0] = text.spelling[used[used >= 0]]
         forms, spelling = tensor(own.reshape(index.shape)), tensor(letters)
-    return Sentences(tensor(take(text.words)), tensor(lengths), tags, forms, spelling)
+    more = tuple(tensor(take(values)) for values in text.more)
+    return Sentences(tensor(take(text.words)), tensor(lengths), tags, forms, spelling, more)
 
 
 def distinct(sentences: Sentences) -> tuple[Tensor, Tensor]:
     """Return a place of each distinct word, counted through the padded sentences; and each place's word."""
     code = sentences.words
-    for feature in (sentences.tags, sentences.forms):
+    for feature in (sentences.tags, sentences.forms, *sentences.more):
         if feature is not None:
             code = code * (int(feature.max()) + 1) + feature
     codes, own = torch.unique(code, return_inverse=True)  # (words), (sentences, length)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from bitweft.recipes.paper.features import EncodedText
 from bitweft.recipes.paper.network import Network
 from bitweft.settings import Settings, setting
 
+FloatMatrix: TypeAlias = npt.NDArray[np.float64]  # (source, target)
 CELLS = 16_000_000  # how many numbers a tensor of scores may hold at once
 BATCH = 64
 PADDED = 1 << 20  # word pairs of a batch, padding included; one pair may have more

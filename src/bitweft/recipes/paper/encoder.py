@@ -26,6 +26,7 @@ class ModelConfig(Settings):
     words: int = setting(128, at_least=1, at_most=65_536)
     tags: int = setting(32, at_least=1, at_most=65_536)
     characters: int = setting(128, at_least=1, at_most=65_536)
+    more: int = setting(32, at_least=1, at_most=65_536)  # of each registered feature
     distance: int = setting(32, at_least=1, at_most=65_536)
     diagonal: bool = True
     buckets: int = setting(8, at_least=1, at_most=1024)  # of the distance to the diagonal
@@ -84,6 +85,9 @@ class Encoder(nn.Module):
                 inventory.character_rows, config.characters, mode="mean", sparse=True, padding_idx=0
             )
             width += config.characters
+        tables = [nn.Embedding(len(values), config.more, sparse=True) for values in inventory.more]
+        self.more = nn.ModuleList(tables)
+        width += config.more * len(tables)
         self.width = width
         self.m1 = nn.Parameter(torch.empty(k1 * width, config.hidden))
         self.b1 = nn.Parameter(torch.zeros(config.hidden), requires_grad=config.biases)
@@ -104,6 +108,8 @@ class Encoder(nn.Module):
             assert sentences.forms is not None and sentences.spelling is not None
             spelling = sentences.spelling[sentences.forms.flatten()[places]]
             features.append(F.pad(self.characters(spelling), (0, 0, 0, 1)))
+        for table, values in zip(self.more, sentences.more, strict=True):
+            features.append(table(_padded(values.flatten()[places])))
         pad = self.k1 // 2 + self.k2 // 2
         own = F.pad(own, (pad, pad), value=len(places))
         return torch.cat(features, -1), own  # (words, features), (sentences, pad + length + pad)

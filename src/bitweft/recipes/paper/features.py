@@ -16,12 +16,24 @@ import numpy as np
 import numpy.typing as npt
 
 from bitweft.errors import InputError, UsageError
+from bitweft.recipes.paper.plugins import Registry
 from bitweft.recipes.paper.vectors import cluster, hellinger_vectors
 from bitweft.settings import SettingError, Settings, setting
 from bitweft.text.vocabulary import RESERVED, Tokens, Vocabulary, open_text
 
 Tagger: TypeAlias = Callable[[Sequence[Tokens]], list[list[str]]]
+Feature: TypeAlias = Callable[[Tokens], Sequence[str]]  # a value for each word of a sentence
 IntArray: TypeAlias = npt.NDArray[np.int32]
+FEATURES: Registry[Feature] = Registry("feature")
+
+
+def register_feature(name: str) -> Callable[[Feature], Feature]:
+    """Make a function known as a feature: `features.source.more=NAME`; used as a decorator.
+
+    It takes the words of a sentence, as the vocabulary knows them, and returns a value for each: a name,
+    which gets a row of a look-up table of its own.
+    """
+    return FEATURES.register(name)
 
 
 @dataclass(frozen=True)
@@ -35,13 +47,23 @@ class SideConfig(Settings):
     words: int = setting(30_000, at_least=1)  # 80,000 for Czech in the paper
     tags: str = "none"
     characters: bool = False
+    more: str = ""  # names of registered features, with commas between
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for feature in self.more_names:
+            if FEATURES.find(feature) is None:
+                known = ", ".join(FEATURES.names()) or "none"
+                raise SettingError("more", f"must name registered features (known: {known}), got {feature!r}")
         kind, _, name = self.tags.partition(":")
         if kind not in {"none", "inline", "classes"} and not (kind in {"spacy", "stanza"} and name):
             names = "none, inline, classes, spacy:MODEL, stanza:LANGUAGE"
             raise SettingError("tags", f"must be one of {names}, got {self.tags!r}")
+
+    @property
+    def more_names(self) -> tuple[str, ...]:
+        """Name the registered features one by one."""
+        return tuple(name.strip() for name in self.more.split(",") if name.strip())
 
 
 @dataclass(frozen=True)
@@ -64,9 +86,8 @@ class EncodedText:
     words: IntArray  # (tokens)
     tags: IntArray | None = None  # (tokens)
     forms: IntArray | None = None  # (tokens): rows of `spelling`
-    spelling: IntArray | None = (
-        None  # (forms, longest word): rows of the character table, 0 where the word ends
-    )
+    spelling: IntArray | None = None  # (forms, longest word): rows of the character table, 0 at the end
+    more: tuple[IntArray, ...] = ()  # (tokens) each
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -87,6 +108,7 @@ class Inventory:
         tags: Vocabulary | None = None,
         classes: Mapping[str, str] | None = None,
         characters: Vocabulary | None = None,
+        more: Sequence[Vocabulary] = (),
         config: FeatureConfig,
         side: SideConfig,
     ) -> None:
@@ -94,6 +116,7 @@ class Inventory:
         self.tags = tags
         self.classes = classes
         self.characters = characters
+        self.more = tuple(more)
         self.config = config
         self.side = side
 
@@ -121,6 +144,10 @@ class Inventory:
         if side.tags != "none":
             tagged = Counter(tag for tags in inventory.tag(sentences, tagger) for tag in tags)
             inventory.tags = Vocabulary.of(tagged, 10_000)
+        inventory.more = tuple(
+            Vocabulary.of(Counter(value for words in bare for value in _values(name, words)), 10_000)
+            for name in side.more_names
+        )
         return inventory
 
     @property
@@ -167,7 +194,11 @@ class Inventory:
             forms = np.array([seen[word] for word in flat], np.int32)
             spelling = self.spell(list(seen))
         words = np.array(self.words.numbers(flat), np.int32)
-        return EncodedText(offsets, words, tags, forms, spelling)
+        more = tuple(
+            np.array(values.numbers(value for own in bare for value in _values(name, own)), np.int32)
+            for name, values in zip(self.side.more_names, self.more, strict=True)
+        )
+        return EncodedText(offsets, words, tags, forms, spelling, more)
 
     def spell(self, words: Sequence[str]) -> IntArray:
         """Return the rows of each word's characters in their table: (k − 1)·|C| + c, after the padding."""
@@ -187,6 +218,8 @@ class Inventory:
             self.tags.save(directory / f"{name}.tags.txt")
         if self.characters is not None:
             self.characters.save(directory / f"{name}.characters.txt")
+        for feature, values in zip(self.side.more_names, self.more, strict=True):
+            values.save(directory / f"{name}.more-{feature}.txt")
         if self.classes is not None:
             lines = "".join(f"{word}\t{own}\n" for word, own in self.classes.items())
             (directory / f"{name}.classes.txt").write_text(lines, encoding="utf-8", newline="\n")
@@ -204,6 +237,7 @@ class Inventory:
             tags=Vocabulary.load(directory / f"{name}.tags.txt") if side.tags != "none" else None,
             classes=classes,
             characters=Vocabulary.load(directory / f"{name}.characters.txt") if side.characters else None,
+            more=[Vocabulary.load(directory / f"{name}.more-{feature}.txt") for feature in side.more_names],
             config=config,
             side=side,
         )
@@ -216,6 +250,16 @@ def induce_classes(sentences: Sequence[Tokens], words: Vocabulary, classes: int)
     vectors = hellinger_vectors(numbers, lengths, len(words), dimensions=32, window=1, directed=True)
     own = cluster(vectors[RESERVED:], classes)
     return {word: f"c{number}" for word, number in zip(words.entries, own.tolist(), strict=True)}
+
+
+def _values(name: str, words: Tokens) -> Sequence[str]:
+    """Return a registered feature's value for each word."""
+    feature = FEATURES.find(name)
+    assert feature is not None  # settings were checked
+    values = feature(words)
+    if len(values) != len(words):
+        raise UsageError(f"the feature {name!r} gave {len(values)} values for {len(words)} words")
+    return values
 
 
 def _split(tokens: Tokens, config: FeatureConfig, side: SideConfig) -> tuple[list[str], list[str]]:

@@ -112,6 +112,7 @@ class Network(nn.Module):
         single = Network(*self._inventories, config, seed=0).to(self.distance)
         for own, other in ((single.source, self.source), (single.target, self.target)):
             own.words, own.tags, own.characters = other.words, other.tags, other.characters
+            own.more = other.more
         single._share(self, lambda one, spans: one[0].copy_(spans[len(spans) // 2]))
         return single
 

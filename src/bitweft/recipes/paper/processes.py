@@ -25,6 +25,7 @@ import torch
 from bitweft.errors import BitweftError, UsageError
 from bitweft.progress import Progress
 from bitweft.recipes.base import Record
+from bitweft.recipes.paper.aggregation import AGGREGATIONS
 from bitweft.recipes.paper.decode import NegativeScores
 from bitweft.recipes.paper.fitting import Fitting, Learned
 from bitweft.recipes.paper.network import Network
@@ -53,10 +54,11 @@ class _Trained(NamedTuple):
 def processes(fitting: Fitting, threads: int | None) -> int:
     """Tell how many processes to train in: one for each network, as threads allow; 1 for small text."""
     config = fitting.config.training
-    if fitting.device != "cpu" or len(fitting.texts[0]) * (config.word_epochs + config.epochs) < LARGE:
+    if AGGREGATIONS.is_local(config.aggregation) or fitting.device != "cpu":
         return 1
-    allowed = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or 1
-    return min(allowed, 2 * fitting.config.members)
+    if len(fitting.texts[0]) * (config.word_epochs + config.epochs) < LARGE:
+        return 1
+    return min(threads or os.cpu_count() or 1, 2 * fitting.config.members)
 
 
 def fit_beside(
@@ -190,4 +192,6 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    from bitweft.recipes.paper import processes as own  # what it pickles must not be of `__main__`
+
+    own.main(sys.argv[1:])

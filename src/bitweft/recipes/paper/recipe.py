@@ -33,13 +33,16 @@ from bitweft.recipes.base import (
     check_learnable,
 )
 from bitweft.recipes.devices import check_device
+from bitweft.recipes.paper.batches import padded
 from bitweft.recipes.paper.config import PaperConfig
 from bitweft.recipes.paper.decode import (
     CHOICES,
     BestWords,
     DecodingConfig,
+    FloatMatrix,
     NegativeScores,
     best_words,
+    mean_scores,
 )
 from bitweft.recipes.paper.features import EncodedText, IntArray, Inventory, Tagger
 from bitweft.recipes.paper.fitting import Fitting, Learned, fit_here
@@ -159,6 +162,13 @@ class PaperRecipe(Recipe):
         self._set_threads()
         source, target = self._encode(self._sentences(pairs))
         return self.directions[0].best(source, target), self.directions[1].best(target, source)
+
+    def score_matrix(self, pair: SentencePair) -> FloatMatrix:
+        """Return s(s, t) of the direction forward for each source and target word of a pair (equation 1)."""
+        self._learned()
+        texts = self._encode(self._sentences([pair]))
+        source, target = (padded(text, np.arange(1), self.device) for text in texts)
+        return np.asarray(mean_scores(self.directions[0].networks, source, target)[0].cpu(), np.float64)
 
     def tune(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> Tuning:
         """Choose α and the heuristic that have the lowest AER on pairs with gold links, and keep them.
