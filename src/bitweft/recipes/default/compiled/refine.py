@@ -32,7 +32,7 @@ STYLE = WIDTH  # the number after those of the cell: the style that is asked for
 LEXICAL = WIDTH + 1  # the three after that: what gold links said of the words, and of the two together
 WIDE = WIDTH + 4
 FIRST = 30  # trees that every cell is put to
-HOPELESS = 2.25  # a cell so far below the bound by then is no link: none that was looked at was below 1.8
+HOPELESS = 2.25  # a cell so far below the bound by then is no link: of 86,000 links in six dev texts 15 were
 
 
 class Signs(NamedTuple):
