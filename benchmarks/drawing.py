@@ -71,11 +71,15 @@ def draw_tuning(runs: Sequence[dict[str, Any]], path: Path) -> None:
         tuned = run["tuned"]
         sizes = [0, *(own["sentences"] for own in tuned)]
         rates = [run["styles"]["default"]["aer"], *(own["aer"] for own in tuned)]
-        axes.plot(sizes, rates, marker="o", markersize=3.5, label=run["row"])
+        name = run["row"].split(",")[0]
+        (line,) = axes.plot(sizes, rates, marker="o", markersize=3.5, label=name)
+        place, color = (sizes[-1], rates[-1]), line.get_color()
+        axes.annotate(name, place, (6, -3), textcoords="offset points", fontsize=9, color=color)
     axes.set_xscale("symlog", linthresh=10)
     axes.set_xticks([0, 10, 20, 50, 100, 200, 500], ["0", "10", "20", "50", "100", "200", "500"])
-    axes.legend(frameon=False, fontsize=8)
+    axes.set_xlim(right=1500)
     _finish(axes, "gold sentences", "test AER")
+    axes.get_legend().remove()
     save(figure, path)
 
 

@@ -557,7 +557,7 @@ class _Held(LearnedText):
     def __init__(self, recipe: DefaultRecipe, texts: Sequence[Text]) -> None:
         self._recipe = recipe
         self._texts = texts
-        self.vocabulary_sizes = np.stack([np.diff(text.offsets) for text in texts], 1)
+        self.sizes = np.stack([np.diff(text.offsets) for text in texts], 1)
 
     def link_table(self, pairs: Longs, decoding: Decoding) -> LinkTable:
         """Return the links of some pairs, by number, as arrays."""
