@@ -22,8 +22,8 @@ DIST = Path(__file__).resolve().parents[1] / "dist"
 MOST = 600  # MB that an installation may take
 # Tests of what is installed without any extra, without a browser, and without text that is not shipped.
 TESTS = (
-    "alignment check cli_align cli_evaluate compile convert default demo evaluation fast_align link_formats "
-    "installation knowledge lexicon lines meter output phrases sample shards spelling startup "
+    "alignment check cli_align cli_evaluate compile convert default demo evaluation fast_align finds "
+    "installation knowledge lexicon lines link_formats meter output phrases sample shards spelling startup "
     "storage symmetrization text viewer"
 )
 

@@ -69,14 +69,16 @@ def main() -> int:
             share, work = PARTS[name]
             part, begun = parts[name], time.monotonic()
             faults = len(part.faults)
-            work(place, part, begun + args.hours * 3600 * share / whole)
-            part.seconds += round(time.monotonic() - begun, 1)
-            part.runs += 1
+            try:
+                work(place, part, begun + args.hours * 3600 * share / whole)
+            finally:  # a run that is stopped counts for what it has tried
+                part.seconds += round(time.monotonic() - begun, 1)
+                part.runs += 1
+                output.write_text(json.dumps([vars(each) for each in parts.values()], indent=2) + "\n")
             sys.stdout.write(f"{part}\n")
             sys.stdout.writelines(f"  {fault}\n" for fault in part.faults[faults : faults + 10])
             sys.stdout.flush()
             found += len(part.faults) - faults
-            output.write_text(json.dumps([vars(each) for each in parts.values()], indent=2) + "\n")
     return 1 if found else 0
 
 

@@ -24,13 +24,14 @@ from torture.inputs import beginnings, mutate
 from torture.readers import READERS, Reader
 from torture.verbs import slow_readers
 
-SLOW = 10.0  # seconds: an input that takes longer hangs
+SLOW = 10.0  # seconds of computing: an input that takes longer hangs
+STILL = 120.0  # seconds after which it hangs though it does not compute
 MEMORY = 1 << 30  # bytes that a child may take beyond what it begins with
-TURN = 20_000  # inputs that one child tries
+TURN = 10_000  # inputs that one child tries
 MILLION = 1_000_000  # of so many inputs, each of the slow readers gets its number
 MOST_GROWN = 300  # inputs that a reader keeps to grow others from
 
-_CLOCK = struct.Struct("dq40p")  # when the input began, its number, and the reader's name
+_CLOCK = struct.Struct("ddq40p")  # when the input began, CPU time until then, its number, the reader's name
 _VARYING = re.compile(r"/\S+|'.*'|\".*\"|`.*`|\d+")  # what does not tell one message from another
 
 
@@ -41,13 +42,13 @@ def fuzz(place: Place, part: Part, end: float) -> None:
     clock = mmap.mmap(-1, _CLOCK.size)
     while time.monotonic() < end:
         seed, log = place.chance.randrange(1 << 30), directory / "log"
-        clock[:] = _CLOCK.pack(time.monotonic(), 0, b"")
+        clock[:] = _CLOCK.pack(time.monotonic(), 0, 0, b"")
         number = child(functools.partial(_worker, place, directory, clock, seed, end), log)
         code, hangs = _watched(number, clock)
-        _, tried, name = _CLOCK.unpack(clock[:])
+        _, _, tried, name = _CLOCK.unpack(clock[:])
         part.tried += tried
         if code:
-            what = f"took more than {SLOW:g} s" if hangs else f"ended with {code}: {said(log)}"
+            what = "does not end" if hangs else f"ended with {code}: {said(log)}"
             part.faults.append(f"{name.decode()}, seed {seed}, input {tried}: {what}")
             shutil.copytree(directory, FINDS / f"{seed}-{tried}", dirs_exist_ok=True)
             continue
@@ -64,10 +65,17 @@ def _watched(number: int, clock: mmap.mmap) -> tuple[int, bool]:
         done, status = os.waitpid(number, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status), hangs
-        if time.monotonic() - _CLOCK.unpack(clock[:])[0] > SLOW:
+        began, computed, *_ = _CLOCK.unpack(clock[:])
+        if _cpu_seconds(number) - computed > SLOW or time.monotonic() - began > STILL:
             os.kill(number, signal.SIGKILL)
             hangs = True
         time.sleep(0.05)
+
+
+def _cpu_seconds(number: int) -> float:
+    """Tell how long another process has computed."""
+    fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _worker(place: Place, directory: Path, clock: mmap.mmap, seed: int, end: float) -> int:
@@ -84,7 +92,7 @@ def _worker(place: Place, directory: Path, clock: mmap.mmap, seed: int, end: flo
     for number, name in enumerate(order, 1):
         if time.monotonic() > end:
             break
-        clock[:] = _CLOCK.pack(time.monotonic(), number, name.encode())
+        clock[:] = _CLOCK.pack(time.monotonic(), time.process_time(), number, name.encode())
         fault = trials[name].attempt(chance)
         counts[name.split(",")[0]] += 1
         if fault is not None:

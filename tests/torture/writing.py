@@ -161,9 +161,10 @@ def kills(place: Place, part: Part, end: float) -> None:
         part.counts[job.name if ended(number) == -signal.SIGKILL else "done before the kill"] += 1
         part.tried += 1
         part.faults += [f"{what}: {name} is not whole" for name in not_whole(tree(here / "out"), peace.files)]
-        code = ended(begin(place, job, again=True))
-        if code or tree(here / "out") != peace.files:
-            part.faults.append(f"{what}: the rerun ends with {code}, or other bytes: {said(here / 'log')}")
+        code, message = ended(begin(place, job, again=True)), said(here / "log")
+        done = code == 1 and "exists already" in message  # killed when all was over
+        if (code and not done) or tree(here / "out") != peace.files:
+            part.faults.append(f"{what}: the rerun ends with {code}, or other bytes: {message}")
             shutil.rmtree(here / "out")
             ended(begin(place, job))
 
