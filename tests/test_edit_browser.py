@@ -256,7 +256,12 @@ def test_suggestions_are_accepted_in_all_pairs_that_nobody_has_begun(visit: Visi
     tab.locator("#threshold").fill("0.92")
     settle(tab)
     asked: list[str] = []
-    tab.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+
+    def refuse(dialog: Any) -> None:
+        asked.append(dialog.message)
+        dialog.dismiss()
+
+    tab.once("dialog", refuse)
     tab.click("#accept-all")
     assert asked == ["Accept the suggestions from 0.92 up in 3 pairs that nobody has begun?"]
     assert GoldStore(gold, PAIRS)[1] is None

@@ -16,6 +16,7 @@ from bitweft.links.alignment import Alignment, Entry
 from bitweft.links.convert import Onto
 from bitweft.links.subwords import positions
 from bitweft.text.bitext import SentencePair, tokenize
+from small import sample
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -141,3 +142,19 @@ def test_onto_needs_as_many_lines(run: Run, small_model: Path) -> None:
     assert "en.sp:3: this line is missing, but en has it" in err
     assert not Path("out").exists()
     assert run("align", "--shards", "en", "fr", "--out", "d", "--model", "m", "--onto", "a", "b")[0] == 2
+
+
+def test_what_sentencepiece_writes(tmp_path: Path) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    lines = [pair.source.text for pair in sample()[0]][:200]
+    prefix = str(tmp_path / "model")
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_prefix=prefix, vocab_size=120, minloglevel=2
+    )
+    model = sentencepiece.SentencePieceProcessor(model_file=f"{prefix}.model")
+    for line in lines:
+        pieces = ["<s>", *model.encode(line, out_type=str), "</s>"]
+        ends = [n for n, piece in enumerate(pieces) if piece.startswith("▁")]
+        words = [range(a, b) for a, b in pairwise([*ends, len(pieces) - 1])]
+        expected = [[n for n in own if pieces[n] != "▁"] for own in words]
+        assert places(line, " ".join(pieces)) == expected

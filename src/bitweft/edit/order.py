@@ -12,11 +12,15 @@ from bitweft.text.bitext import SentencePair
 
 
 def uncertainty(pair: SentencePair, inference: Inference) -> float:
-    """Measure how unsure a model is of a pair, in bits a word: the entropy of links, and of NULL if known."""
+    """Measure how unsure a model is of a pair: the entropy of links, and of NULL if known, in bits.
+
+    They are divided by the root of the number of words: of equally doubtful sentences a longer one teaches more,
+    but not as much more as it is longer.
+    """
     words = len(pair.source) + len(pair.target)
     unlinked = inference.unlinked or ((), ())
     chances = [*(inference.alignment.probabilities or ()), *(p for side in unlinked for _, p in side)]
-    return sum(map(_entropy, chances)) / words if words else 0.0
+    return sum(map(_entropy, chances)) / math.sqrt(words) if words else 0.0
 
 
 def _entropy(p: float) -> float:
