@@ -84,7 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare_streams()
     exit_on_signals()  # what is unfinished is removed on SIGTERM and SIGHUP too
     try:
-        args = parse(sys.argv[1:] if arguments is None else list(arguments))
+        try:
+            args = parse(sys.argv[1:] if arguments is None else list(arguments))
+        except SystemExit as stopped:  # argparse has shown its help, or has said what is wrong
+            return int(stopped.code or 0)
         code: int = args.run(args) or 0
         sys.stdout.flush()
         return code
