@@ -64,7 +64,6 @@ def expected(corpus: Path, model: Path, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Any]:
     """Start two nodes of one core each for all tests, and leave nothing of them."""
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # of a machine that has other work
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     cluster.second = cluster.add_node(num_cpus=1)
     yield cluster
