@@ -64,7 +64,6 @@ def expected(corpus: Path, model: Path, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Any]:
     """Start two nodes of one core each for all tests, and leave nothing of them."""
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # of a machine that has other work
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     cluster.second = cluster.add_node(num_cpus=1)
     yield cluster
@@ -274,7 +273,7 @@ def test_ray_data(nodes: Any, corpus: Path, model: Path) -> None:
 
 
 def test_no_cluster_is_an_error_in_plain_words(model: Path, corpus: Path, tmp_path: Path) -> None:
-    with pytest.raises(BitweftError, match="no cluster could be reached"):
+    with pytest.raises(BitweftError, match="no cluster could be reached or begun"):
         align(model, corpus, tmp_path / "out", "127.0.0.1:1")
 
 

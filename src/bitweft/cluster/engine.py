@@ -96,8 +96,8 @@ def connected(address: str) -> Iterator[None]:
     own: dict[str, Any] = {"include_dashboard": False} if address == LOCAL else {}
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **own)
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        raise BitweftError(f"--ray {address}: no cluster could be reached: {error}") from error
+    except Exception as error:  # Ray's are of many kinds
+        raise BitweftError(f"--ray {address}: no cluster could be reached or begun: {error}") from error
     try:
         yield
     finally:

@@ -33,12 +33,14 @@ class Survey:
 
     pairs: int = 0
     learnable: int = 0  # of them: with words on both sides, and not too many
+    shortest: int | None = None  # of pairs with words on both sides: words of the longer sentence, at least
     words: tuple[Counter[str], Counter[str]] = field(default_factory=lambda: (Counter(), Counter()))
 
     def add(self, other: Survey) -> None:
         """Add another part of the text."""
         self.pairs += other.pairs
         self.learnable += other.learnable
+        self.shortest = min((own for own in (self.shortest, other.shortest) if own), default=None)
         for own, more in zip(self.words, other.words, strict=True):
             own.update(more)
 

@@ -67,8 +67,7 @@ class DefaultParts(PartTraining):
     def chooser(self, survey: Survey) -> Callable[[Iterable[SentencePair], int], Part]:
         """Return what chooses of a shard the pairs that may belong to the sample."""
         config = self.recipe.config
-        if not survey.learnable:
-            check_learnable([(1, 1)] if any(survey.words) else [], 0, "longest")
+        check_learnable([(own, own) for own in (survey.shortest,) if own], config.longest, "longest")
         spellings = [Spelling.of(own) for own in survey.words]
         # Hashes are spread evenly: a few more than are wanted are below this, as good as surely.
         share = (config.descent_pairs + 10 * sqrt(config.descent_pairs) + 10) / survey.learnable
@@ -165,13 +164,17 @@ class _Surveyor:
 
     def __call__(self, pairs: Iterable[SentencePair]) -> Survey:
         number = fit = 0
+        shortest: int | None = None
         words: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
         for number, pair in enumerate(pairs, 1):  # noqa: B007
-            fit += bool(len(pair.source) and len(pair.target) and max(map(len, pair)) <= self.longest)
+            least, most = sorted(map(len, pair))
+            if least:
+                fit += most <= self.longest
+                shortest = most if shortest is None else min(shortest, most)
             words[0].update(pair.source.tokens)
             words[1].update(pair.target.tokens)
         source, target = (self._forms(own) for own in words)
-        return Survey(number, fit, (source, target))
+        return Survey(number, fit, shortest, (source, target))
 
     def _forms(self, words: Counter[str]) -> Counter[str]:
         forms: Counter[str] = Counter()
