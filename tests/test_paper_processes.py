@@ -65,7 +65,7 @@ def test_an_error_of_a_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "LARGE", 1)
     with pytest.raises(UsageError, match="training diverged"):
         list(recipe(2, "training.optimizer=sgd", "training.rate=100", "training.table_rate=100").fit(TEXT))
-    monkeypatch.setattr(processes.sys, "executable", "/bin/false")
+    monkeypatch.setattr("sys.executable", "/bin/false")
     with pytest.raises(BitweftError, match="exit code 1"):
         list(recipe(2).fit(TEXT))
 

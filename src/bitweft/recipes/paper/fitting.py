@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -143,12 +143,14 @@ class _Learning:
 
 
 def fit_here(
-    fitting: Fitting, checkpoint: Checkpoint | None, threads: int | None, learned: list[Learned]
-) -> Iterator[Progress]:
-    """Train all networks one after the other, and put what was learned of each direction into a list."""
+    fitting: Fitting, checkpoint: Checkpoint | None, threads: int | None
+) -> Generator[Progress, None, list[Learned]]:
+    """Train all networks one after the other; return what was learned of each direction."""
     finished = Stages(checkpoint, fitting.about())
+    learned = []
     for direction in (0, 1):
-        networks, record = [], []
+        networks: list[Network] = []
+        record: list[Record] = []
         for member in range(fitting.config.members):
             network = fitting.network(direction, member)
             learning = fitting.learn(direction, member, network, finished)
@@ -156,6 +158,7 @@ def fit_here(
             networks.append(network)
             record += learning.record
         learned.append(Learned(networks, fitting.negative(direction, networks), record))
+    return learned
 
 
 def _seeds(*path: int) -> list[int]:

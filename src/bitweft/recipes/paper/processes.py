@@ -13,7 +13,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
@@ -62,10 +62,11 @@ def processes(fitting: Fitting, threads: int | None) -> int:
 
 
 def fit_beside(
-    fitting: Fitting, checkpoint: Checkpoint | None, threads: int | None, learned: list[Learned]
-) -> Iterator[Progress]:
-    """Train networks side by side, then count their negatives; put what was learned into a list."""
+    fitting: Fitting, checkpoint: Checkpoint | None, threads: int | None
+) -> Generator[Progress, None, list[Learned]]:
+    """Train networks side by side, then score their negatives; return what was learned of each direction."""
     members = range(fitting.config.members)
+    learned = []
     with tempfile.TemporaryDirectory(prefix="bitweft-") as name:
         directory = Path(name)
         kept = None
@@ -81,6 +82,7 @@ def fit_beside(
             record = [own for one in trained for own in one.record]
             negative: NegativeScores = _read(directory, ("negative", way, 0))
             learned.append(Learned([one.network for one in trained], negative, record))
+    return learned
 
 
 class _Children:

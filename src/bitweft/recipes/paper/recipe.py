@@ -45,7 +45,7 @@ from bitweft.recipes.paper.decode import (
     mean_scores,
 )
 from bitweft.recipes.paper.features import EncodedText, IntArray, Inventory, Tagger
-from bitweft.recipes.paper.fitting import Fitting, Learned, fit_here
+from bitweft.recipes.paper.fitting import Fitting, fit_here
 from bitweft.recipes.paper.neighbors import Space
 from bitweft.recipes.paper.network import Network
 from bitweft.recipes.paper.processes import fit_beside, processes
@@ -131,10 +131,8 @@ class PaperRecipe(Recipe):
         vectors = [self._initial_vectors(side, texts[side]) for side in (0, 1)]
         fitting = Fitting(self.config, self.seed, self.inventories, tuple(texts), tuple(vectors), self.device)
         self.directions, self.record = [], []
-        learned: list[Learned] = []
         run = fit_beside if processes(fitting, self.threads) > 1 else fit_here
-        yield from run(fitting, extras.checkpoint, self.threads, learned)
-        for own in learned:
+        for own in (yield from run(fitting, extras.checkpoint, self.threads)):
             self.directions.append(Direction([network.double() for network in own.networks], own.negative))
             self.record += own.record
 
