@@ -78,8 +78,7 @@ def draw_tuning(runs: Sequence[dict[str, Any]], path: Path) -> None:
     axes.set_xscale("symlog", linthresh=10)
     axes.set_xticks([0, 10, 20, 50, 100, 200, 500], ["0", "10", "20", "50", "100", "200", "500"])
     axes.set_xlim(right=1500)
-    _finish(axes, "gold sentences", "test AER")
-    axes.get_legend().remove()
+    _finish(axes, "gold sentences", "test AER", legend=False)
     save(figure, path)
 
 
@@ -183,13 +182,14 @@ def _label(row: dict[str, Any]) -> str:
     return f"{row['system']}{size}"
 
 
-def _finish(axes: Any, across: str, up: str) -> None:
+def _finish(axes: Any, across: str, up: str, *, legend: bool = True) -> None:
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_ylim(bottom=0 if axes.get_yscale() == "linear" else None)
-    axes.legend(frameon=False)
+    if legend:
+        axes.legend(frameon=False)
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -382,7 +382,7 @@ def test_what_was_stopped_goes_on(
 ) -> None:
     runs: list[tuple[str, int]] = []
 
-    def stand_in(system: str, *_: Any, seed: int, threads: int) -> peers.Run:
+    def stand_in(system: str, *_: Any, seed: int, **__: Any) -> peers.Run:
         if system == "eflomal" and len(runs) == 1:
             runs.append(("stopped", seed))
             raise KeyboardInterrupt

@@ -348,7 +348,7 @@ def test_cells_add_up_as_in_a_dictionary(pairs: list[tuple[list[int], list[int]]
             for part, table in enumerate(tables)
         ]
         for (s, t), value in zip(full, values, strict=True):
-            expected[(own_target[t] << 32) | own_source[s]] += round(float(value) * ONE) / ONE
+            expected[(own_target[t] << 32) | own_source[s]] += math.floor(float(value) * ONE + 0.5) / ONE
     found: dict[int, float] = {}
     for part, (keys, sums, size) in enumerate(tables):
         own = {int(key): value / ONE for key, value in zip(keys, sums, strict=True) if key >= 0}

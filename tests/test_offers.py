@@ -24,6 +24,7 @@ GOLD = [GoldAlignment.of([(0, 0)])] * 5
 ASKED: dict[str, tuple[Offer, Callable[[Aligner, Path], object]]] = {
     "score": (Offer.SCORES, lambda aligner, _: aligner.score(*PAIR)),
     "posteriors": (Offer.POSTERIORS, lambda aligner, _: aligner.posteriors(*PAIR)),
+    "score_matrix": (Offer.SCORE_MATRIX, lambda aligner, _: aligner.score_matrix(*PAIR)),
     "threshold": (Offer.THRESHOLD, lambda aligner, _: aligner.infer([PAIR], decoding=Decoding(0.5))),
     "null": (Offer.NULL, lambda aligner, _: aligner.infer([PAIR], decoding=Decoding(null=True))),
     "lexicon": (Offer.LEXICON, lambda aligner, _: aligner.fit(PAIRS, lexicon=[WordPair("a", "c")])),
@@ -62,6 +63,7 @@ OPTIONS: dict[str, tuple[Offer, tuple[str, ...]]] = {
     "--threshold": (Offer.THRESHOLD, (*ALIGN, "--threshold", "0.5")),
     "--null": (Offer.NULL, (*ALIGN, "--null", "--to", "jsonl")),
     "bitweft neighbors": (Offer.NEIGHBORS, ("neighbors", "MODEL", "a")),
+    "--shards": (Offer.PARTS, ("train", "--shards", "TEXT.j", "-o", "NEW", "--recipe", "RECIPE")),
     "-f": (Offer.SCORES, ("fast-align", "-f", "MODEL", "-i", "TEXT.j")),
 }
 

@@ -225,6 +225,13 @@ class Aligner:
         require(self.recipe, Offer.POSTERIORS, "posteriors")
         return self.recipe.posteriors(pair_of((source, target), self.about.tokenize)).links
 
+    def score_matrix(
+        self, source: str | Sequence[str], target: str | Sequence[str]
+    ) -> npt.NDArray[np.floating]:
+        """Return the score of every link of a pair before any decision, as a (source, target) matrix."""
+        require(self.recipe, Offer.SCORE_MATRIX, "score_matrix")
+        return self.recipe.score_matrix(pair_of((source, target), self.about.tokenize))
+
     def stream(
         self, pairs: Bitext | Iterable[PairLike], *, decoding: Decoding | None = None
     ) -> Iterator[tuple[SentencePair, Inference]]:

@@ -81,7 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--recipe",
-        choices=("default", "paper"),
+        choices=tuple(DEMOS),
         default="default",
         help="paper: train the paper's aligner with each aggregation; show its table 1, scores and neighbors",
     )
@@ -93,18 +93,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the verb."""
-    if args.recipe == "paper":
-        if args.output is not None:
-            raise UsageError("-o is not supported by the demo of the recipe 'paper'")
-        from bitweft.cli import demo_paper
+    with open_output(None) as stream:
+        DEMOS[args.recipe](Screen(stream, wants_color(stream)), args)
 
-        with open_output(None) as stream:
-            demo_paper.show(Screen(stream, wants_color(stream)), args.pairs, args.seed)
-        return
+
+def _show_default(screen: Screen, args: argparse.Namespace) -> None:
     if args.output is not None:
         check_directory(Path(args.output), force=args.force)
-    with open_output(None) as stream:
-        show(Screen(stream, wants_color(stream)), args.pairs, args.seed, args.output, force=args.force)
+    show(screen, args.pairs, args.seed, args.output, force=args.force)
+
+
+def _show_paper(screen: Screen, args: argparse.Namespace) -> None:
+    if args.output is not None:
+        raise UsageError("-o is not supported by the demo of the recipe 'paper'")
+    from bitweft.cli import demo_paper
+
+    demo_paper.show(screen, args.pairs, args.seed)
+
+
+DEMOS = {"default": _show_default, "paper": _show_paper}  # by recipe
 
 
 def show(screen: Screen, pairs: int, seed: int, directory: str | None, *, force: bool = False) -> None:

@@ -93,10 +93,7 @@ def show_scores(screen: Screen, aligner: Aligner, pair: SentencePair) -> None:
     """Draw one pair's scores, and what each source word has in the aggregated score of a target word."""
     import numpy as np
 
-    from bitweft.recipes.paper.recipe import PaperRecipe
-
-    assert isinstance(aligner.recipe, PaperRecipe)
-    scores = aligner.recipe.score_matrix(pair)  # (source, target)
+    scores = aligner.score_matrix(pair.source.tokens, pair.target.tokens)
     total = np.logaddexp.reduce(scores, axis=0)  # (target): LSE, r is 1
     low, high = float(scores.min()), float(scores.max())
     screen.title("One pair: scores s(i, j); and after aggregation by LSE, each source word's part in it")
@@ -110,7 +107,7 @@ def show_scores(screen: Screen, aligner: Aligner, pair: SentencePair) -> None:
 
 
 def side_by_side(
-    pair: SentencePair, before: npt.NDArray[np.float64], after: npt.NDArray[np.float64]
+    pair: SentencePair, before: npt.NDArray[np.floating], after: npt.NDArray[np.floating]
 ) -> Iterator[str]:
     """Draw two matrices of numbers from 0 to 1 as shades, a row for each source word."""
     source, target = pair.source.tokens, pair.target.tokens

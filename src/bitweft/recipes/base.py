@@ -50,6 +50,7 @@ class Offer(Enum):
 
     SCORES = "scores of pairs"
     POSTERIORS = "the probability of every link"
+    SCORE_MATRIX = "the score of every link"
     THRESHOLD = "links from a probability on"
     NULL = "the probability that a word has no link"
     LEXICON = "known word pairs"
@@ -286,6 +287,10 @@ class Recipe(ABC):
 
     def posteriors(self, pair: SentencePair) -> Posteriors:
         """Return the probability of every link of a pair (Offer.POSTERIORS)."""
+        raise NotImplementedError
+
+    def score_matrix(self, pair: SentencePair) -> Matrix:
+        """Return the score of every link of a pair, (source, target), undecided (Offer.SCORE_MATRIX)."""
         raise NotImplementedError
 
     def soft_links(self, pair: SentencePair) -> Matrix:

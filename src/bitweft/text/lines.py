@@ -140,7 +140,11 @@ class LineFile:
 
     def starts_with(self, magic: bytes) -> bool:
         """Tell whether the file begins with these bytes; of a pipe that streams, it is not known."""
-        if self.streaming and self._is_pipe():
+        try:
+            unknown = self.streaming and self._is_pipe()
+        except OSError:  # who opens it says what is wrong
+            unknown = True
+        if unknown:
             return False
         with self.open() as file:
             return file.read(len(magic)) == magic

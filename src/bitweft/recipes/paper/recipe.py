@@ -83,7 +83,16 @@ class PaperRecipe(Recipe):
 
     name = "paper"
     revision = 2
-    offers = frozenset({Offer.CHECKPOINT, Offer.CHECKPOINT_EVERY, Offer.TAGS, Offer.TUNE, Offer.NEIGHBORS})
+    offers = frozenset(
+        {
+            Offer.CHECKPOINT,
+            Offer.CHECKPOINT_EVERY,
+            Offer.NEIGHBORS,
+            Offer.SCORE_MATRIX,
+            Offer.TAGS,
+            Offer.TUNE,
+        }
+    )
     settings = PaperConfig
     config: PaperConfig
 
