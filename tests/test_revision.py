@@ -48,7 +48,7 @@ KEPT: dict[tuple[str, int], Kept] = {
             "chain_epochs": None,
             "count_passes": 2,
             "rate": None,
-            "descent_pairs": 300_000,
+            "descent_pairs": 1_000_000,
             "group": 8,
             "batch": None,
             "null": 0.1,
