@@ -92,7 +92,7 @@ def test_a_line_of_priors_at_fault(line: str) -> None:
 
 
 def test_faulty_links() -> None:
-    with pytest.raises(ValueError, match="2: link 0-3 .zero-based. is outside a pair of 3 and 3 words"):
+    with pytest.raises(ValueError, match=r"2: link 0-3 .zero-based. is outside a pair of 3 and 3 words"):
         calculate_priors(SOURCE, TARGET, ["", "0-3", ""], ["", "", ""])
     with pytest.raises(ValueError, match="1: '0:0' is not a link"):
         calculate_priors(SOURCE, TARGET, ["0:0", "", ""], ["", "", ""])

@@ -149,7 +149,7 @@ def test_links_in_the_hand() -> None:
     assert Alignment.parse("") == Alignment()
     assert alignment.word_pairs("a b", ["x", "y", "z"]) == [("a", "x"), ("b", "z")]
     assert alignment.to_matrix(2, 3).tolist() == [[1, 0, 0], [0, 0, 1]]
-    with pytest.raises(UsageError, match="link 1-2 .zero-based. is outside a pair of 2 and 2 words"):
+    with pytest.raises(UsageError, match=r"link 1-2 .zero-based. is outside a pair of 2 and 2 words"):
         alignment.to_matrix(2, 2)
     for bad in ("0-0 1_2", "0-0:x", "a", "0-0 1-1:0.5"):
         with pytest.raises(InputError):

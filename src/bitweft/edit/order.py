@@ -14,8 +14,8 @@ from bitweft.text.bitext import SentencePair
 def uncertainty(pair: SentencePair, inference: Inference) -> float:
     """Measure how unsure a model is of a pair: the entropy of links, and of NULL if known, in bits.
 
-    They are divided by the root of the number of words: of equally doubtful sentences a longer one teaches more,
-    but not as much more as it is longer.
+    They are divided by the root of the number of words: of equally doubtful sentences a longer one teaches
+    more, but not as much more as it is longer.
     """
     words = len(pair.source) + len(pair.target)
     unlinked = inference.unlinked or ((), ())
