@@ -126,7 +126,7 @@ def test_lines_are_written_as_they_were(run: Run, small_model: Path, pairs: list
     rows = [line.split("\t") for line in Path("s").read_text().splitlines()]
     assert rows[0][0] == "quality" and len(rows) == 21
     assert [row[-1] for row in rows[4:7:2]] == ["empty", "empty"]
-    assert [bool(int(row[8])) for row in rows[1:]] == [line in kept_lines() for line in source]
+    assert [bool(int(row[9])) for row in rows[1:]] == [line in kept_lines() for line in source]
     page = Path("r.html").read_text()
     assert "<svg" in page and "20 pairs: 10 kept" in page and "http" not in page
 
