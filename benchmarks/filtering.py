@@ -246,7 +246,7 @@ def main() -> None:
     results = json.loads(kept.read_text(encoding="utf-8")) if args.docs and kept.exists() else {}
     for name in args.rows:
         row = Row.parse(name)
-        results[str(row)] = measure(row, commands)
+        results[str(row)] = {**results.get(str(row), {}), **measure(row, commands)}  # what was not run stays
         print(table({str(row): results[str(row)]}), flush=True)
         if args.docs:
             kept.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -1,22 +1,25 @@
 """Projection measured: names of en-it/ner, tags and trees of ud-pud, by bitweft's links and by eflomal's.
 
-    python benchmarks/projection.py
+    python benchmarks/projection.py --docs
     python benchmarks/projection.py --texts ner fr --pairs 20000 --systems bitweft
+    python benchmarks/projection.py --texts ner --work DIR     models and eflomal's links are kept in DIR
 
 The models learn from the measured text itself (without its annotation) and the first training pairs of the
 language pair. Both systems' links go through the same rules (`bitweft project`); eflomal's are symmetrized by
 every heuristic named below, and the table shows the best for it. Names: exact spans and labels, per cent of
 F1. The ceiling is what the labels allow: with every name projected, as many of each label in a sentence as
-both sides have; and the same when names without a counterpart are given up, too.
+both sides have; and the same when names without a counterpart are given up, too. Writes projection.json and
+projection.md, where the figures of texts and systems that were not run stay; with --docs also the table of
+docs/projection.md.
 """
 
 from __future__ import annotations
 
-import argparse
+import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -34,7 +37,8 @@ from bitweft.links.symmetrize import symmetrize_all
 from bitweft.text.bitext import Bitext, SentencePair
 from bitweft.text.lines import LineFile
 from bitweft.text.tokenize import by_space
-from corpora import DATA, NoDataError, lines
+from corpora import DATA, ROOT, NoDataError, lines
+from reporting import fill_block, new_parser, parse, read_results, surroundings, table, write_json, write_text
 
 HEURISTICS = ("intersection", "grow-diag", "grow-diag-final-and")
 TEXTS = {
@@ -44,6 +48,7 @@ TEXTS = {
     "cs": "en-cs",
 }  # what is measured, where pairs are from
 Matrices = list[Weights]
+Figures = dict[str, dict[str, float]]  # of what, then by system
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ def read(name: str, data: Path) -> Measured:
     return Measured(source, target)
 
 
-def write_text(name: str, measured: Measured, pairs: int, data: Path, directory: Path) -> tuple[Path, Path]:
+def write_sides(name: str, measured: Measured, pairs: int, data: Path, directory: Path) -> tuple[Path, Path]:
     """Write what is learned from: the measured sentences, then training pairs."""
     text = TEXTS[name]
     paths = directory / "text.s", directory / "text.t"
@@ -91,7 +96,10 @@ def write_text(name: str, measured: Measured, pairs: int, data: Path, directory:
 
 def bitweft_links(paths: tuple[Path, Path], measured: Measured) -> dict[str, Matrices]:
     """Learn by the default recipe, and give the probability of every link."""
-    aligner = Aligner(threads=1).fit(Bitext(*paths))
+    kept = paths[0].with_name("model")
+    if not kept.exists():
+        Aligner(threads=1).fit(Bitext(*paths)).save(kept)
+    aligner = Aligner.load(kept, threads=1)
     return {"posteriors": [weights_by(aligner, pair) for pair in measured.pairs]}
 
 
@@ -101,7 +109,8 @@ def eflomal_links(paths: tuple[Path, Path], measured: Measured) -> dict[str, Mat
     script = Path(sys.executable).with_name("eflomal-align")
     text = ["-s", str(paths[0]), "-t", str(paths[1])]
     ends = ["-f", str(found[0]), "-r", str(found[1]), "--overwrite"]
-    subprocess.run([sys.executable, str(script), *text, *ends], check=True, capture_output=True)
+    if not all(path.exists() for path in found):
+        subprocess.run([sys.executable, str(script), *text, *ends], check=True, capture_output=True)
     forward, backward = (
         list(islice(read_alignments(path, "pharaoh"), len(measured.pairs))) for path in found
     )
@@ -165,43 +174,64 @@ def score_trees(measured: Measured, matrices: Matrices) -> tuple[float, float]:
     return 100 * tags / words, 100 * heads / words
 
 
-def rows(name: str, measured: Measured, links: dict[str, dict[str, Matrices]]) -> Iterator[str]:
-    """Give the lines of the table for one text; of several heuristics the best counts."""
+def figures(name: str, measured: Measured, links: dict[str, dict[str, Matrices]]) -> Figures:
+    """Measure one text; of several heuristics the best counts."""
+    found: Figures = {}
     if name == "ner":
         for direction, side in (("en→it", measured), ("it→en", measured.reversed())):
-            values = []
-            for found in links.values():
-                turned = [[w if side is measured else w.T for w in matrices] for matrices in found.values()]
-                values.append(max(score_names(side, matrices) for matrices in turned))
-            limits = ceilings(side)
-            shown = [*map("{:.1f}".format, values), f"ceiling {limits[0]:.1f} / {limits[1]:.1f}"]
-            yield f"| names {direction}, F1 | {' | '.join(shown)} |"
-        return
-    scores = [[score_trees(measured, matrices) for matrices in found.values()] for found in links.values()]
-    for place, what in enumerate(("UPOS", "UAS")):
-        values = [max(score[place] for score in each) for each in scores]
-        yield f"| {what} en→{name} | {' | '.join(map('{:.1f}'.format, values))} | |"
+            own = found[f"names {direction}, F1"] = {}
+            for system, kinds in links.items():
+                turned = [[w if side is measured else w.T for w in matrices] for matrices in kinds.values()]
+                own[system] = max(score_names(side, matrices) for matrices in turned)
+            own["ceiling"], own["ceiling, given up"] = ceilings(side)
+        return found
+    for system, kinds in links.items():
+        scores = [score_trees(measured, matrices) for matrices in kinds.values()]
+        for place, what in enumerate(("UPOS", "UAS")):
+            found.setdefault(f"{what} en→{name}", {})[system] = max(score[place] for score in scores)
+    return found
+
+
+def markdown(results: Figures) -> str:
+    """Write the table: a dash for what was not run."""
+
+    def shown(own: dict[str, float], *systems: str) -> str:
+        return " / ".join(f"{own[name]:.1f}" for name in systems if name in own) or "–"
+
+    lines = [
+        [what, *(shown(own, system) for system in SYSTEMS), shown(own, "ceiling", "ceiling, given up")]
+        for what, own in results.items()
+    ]
+    return table(["", *SYSTEMS, "ceiling"], lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print a table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = new_parser(__doc__)
     parser.add_argument("--texts", nargs="+", choices=tuple(TEXTS), default=tuple(TEXTS))
     parser.add_argument("--systems", nargs="+", choices=tuple(SYSTEMS), default=tuple(SYSTEMS))
     parser.add_argument("--pairs", type=int, metavar="N", help="training pairs (50,000 for names, 25,000)")
     parser.add_argument("--data", type=Path, default=DATA, help="where the texts are")
-    args = parser.parse_args(arguments)
-    print(f"| | {' | '.join(args.systems)} | |\n|---|{'---|' * (len(args.systems) + 1)}")
-    for name in args.texts:
+    parser.add_argument("--work", type=Path, metavar="DIR", help="keep models and links, and use those kept")
+    args = parse(parser, arguments, page="docs/projection.md")
+    path = args.output / "projection.json"
+    kept: Figures = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.exists() else {}
+    for name in () if args.publish else args.texts:
         measured = read(name, args.data)
         pairs = args.pairs or (50_000 if name == "ner" else 25_000)
-        with TemporaryDirectory() as directory:
-            paths = write_text(name, measured, pairs, args.data, Path(directory))
+        with TemporaryDirectory() as temporary:
+            directory = (args.work or Path(temporary)) / f"{name}-{pairs}"
+            directory.mkdir(parents=True, exist_ok=True)
+            paths = write_sides(name, measured, pairs, args.data, directory)
             links = {system: SYSTEMS[system](paths, measured) for system in args.systems}
-        for row in rows(name, measured, links):
-            print(row, flush=True)
+        for what, own in figures(name, measured, links).items():
+            kept[what] = {**kept.get(what, {}), **{system: round(value, 2) for system, value in own.items()}}
+        write_json(path, {"figures": kept, **surroundings()})
+    text = markdown(read_results(path)["figures"])
+    write_text(path.with_suffix(".md"), text + "\n")
+    print(text)
+    if args.docs:
+        fill_block(ROOT / "docs" / "projection.md", "projection", text)
 
 
 if __name__ == "__main__":

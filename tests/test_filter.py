@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from bitweft.cli import main
-from bitweft.corpus.filter import WORST, Cut, Judge, Judgment, Judgments
+from bitweft.corpus.filter import WORST, Cut, Judge, Judgment, Judgments, disorder
 from bitweft.corpus.language import LanguagePair
+from bitweft.links.alignment import Alignment
 from small import aligner, sample
 
 Run = Callable[..., tuple[int, str, str]]
@@ -72,6 +74,16 @@ def test_reasons() -> None:
     assert judgment.quality == WORST
 
 
+def test_the_order_of_links_by_hand() -> None:
+    assert disorder(Alignment.of([(n, n) for n in range(6)])) == 0  # every jump is to the next place
+    assert disorder(Alignment.of([(n, n) for n in range(3)])) == 0  # too few to have an order
+    turned = disorder(Alignment.of([(n, 5 - n) for n in range(6)]))  # every jump is two off
+    every = [math.log1p(abs(b - a - 1)) for a in range(6) for b in range(6)]
+    assert turned == pytest.approx(math.log(3) / (sum(every) / 36))
+    shuffled = random.Random(1).sample(range(40), 40)
+    assert 0.8 < disorder(Alignment.of(list(enumerate(shuffled)))) < 1.2
+
+
 def test_two_languages() -> None:
     languages = LanguagePair({"the": 50, "house": 10, "peter": 5}, {"la": 50, "maison": 10, "peter": 5})
     assert languages.sentence(["the", "house"]) > 1 > -1 > languages.sentence(["la", "maison"])
@@ -83,7 +95,7 @@ def test_two_languages() -> None:
 def test_the_best_are_exactly_so_many() -> None:
     judgments = Judgments()
     for quality in (1, 3, 2, 2, 2, -5, WORST):
-        judgments.add(Judgment(quality, 0, 0, 0, 0, 0, 0))
+        judgments.add(Judgment(quality, 0, 0, 0, 0, 0, 0, 0))
     values = [judgment.quality for judgment in judgments]
     for count in range(7):
         kept = list(judgments.best(count).keeps(values))
@@ -114,7 +126,7 @@ def test_lines_are_written_as_they_were(run: Run, small_model: Path, pairs: list
     rows = [line.split("\t") for line in Path("s").read_text().splitlines()]
     assert rows[0][0] == "quality" and len(rows) == 21
     assert [row[-1] for row in rows[4:7:2]] == ["empty", "empty"]
-    assert [bool(int(row[8])) for row in rows[1:]] == [line in kept_lines() for line in source]
+    assert [bool(int(row[9])) for row in rows[1:]] == [line in kept_lines() for line in source]
     page = Path("r.html").read_text()
     assert "<svg" in page and "20 pairs: 10 kept" in page and "http" not in page
 
@@ -139,7 +151,7 @@ def test_only_scores(run: Run, small_model: Path) -> None:
     Path("fr").write_text("le chat dort .\n\n", encoding="utf-8")
     code, out, err = run("en", "fr", "--model", str(small_model))
     assert code == 0
-    assert [len(line.split("\t")) for line in out.splitlines()] == [10, 10, 10]
+    assert [len(line.split("\t")) for line in out.splitlines()] == [11, 11, 11]
     assert "2 pairs scored" in err and "quality" in err
     Path("none").write_text("")
     assert run("none", "none", "--model", str(small_model), "--keep", "90%", "-o", "x", "y")[0] == 0

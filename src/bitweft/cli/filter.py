@@ -35,8 +35,10 @@ columns of --scores, a line for each pair:
   length      log ratio of the lengths in characters, target to source, against what is usual
   language    below 0, a side is rather in the other side's language
   copied      share of words that stand on both sides
+  order       how far linked words jump, as a share of what shuffled ones would
   kept        1 or 0
-  reasons     of a rejected pair: empty, too long, copy, language, length, unlinked, score
+  reasons     of a rejected pair: empty, too long, copy, language, length, unlinked, order,
+              score
 
 All but percentile and --keep depend on the model and the pair alone: parts of a text, filtered by one
 --threshold, are the text filtered by it."""
@@ -54,6 +56,7 @@ COLUMNS = (
     "length",
     "language",
     "copied",
+    "order",
     "kept",
     "reasons",
 )
@@ -186,7 +189,7 @@ def write(bitext: Bitext, judgments: Judgments, cut: Cut | None, outputs: Output
 
 def columns(judgment: Judgment, percentile: float, kept: bool) -> str:
     """Write what is said of one pair."""
-    quality, *values = judgment[:7]
+    quality, *values = judgment[:8]
     numbers = [f"{quality:.4f}", f"{percentile:.2f}", *(f"{value:.4f}" for value in values), str(int(kept))]
     return "\t".join([*numbers, "" if kept else ",".join(judgment.reasons)])
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from bitweft.aligner import Aligner
 from bitweft.corpus.language import LanguagePair
+from bitweft.links.alignment import Alignment
 from bitweft.recipes.base import Decoding, Inference, Offer, require
 from bitweft.text.bitext import SentencePair
 from bitweft.text.inputs import PairLike
@@ -27,10 +28,12 @@ from bitweft.text.inputs import PairLike
 WORST = -100.0  # the quality of a pair without words on a side, or too long to be aligned
 # What the quality takes off the score, for each unit of what speaks against a pair. Chosen on the damaged
 # Romanian-English, English-French and English-Czech text of benchmarks/filtering.py.
-UNLINKED, GAP, LENGTH, LANGUAGE, COPIED = 8.0, 12.0, 4.0, 20.0, 8.0
+UNLINKED, GAP, LENGTH, LANGUAGE, COPIED, ORDER = 8.0, 12.0, 4.0, 20.0, 8.0, 16.0
 COPY = 0.6  # of the words, from which on it is a copy rather than names and numbers
 FEW = 3  # words that a copy has at least
-REASONS = ("empty", "too long", "copy", "language", "length", "unlinked", "score")
+DISORDER = 0.6  # from which on the order of the links rather is that of shuffled words
+FEWEST = 4  # linked words that have an order
+REASONS = ("empty", "too long", "copy", "language", "length", "unlinked", "order", "score")
 
 
 class Judgment(NamedTuple):
@@ -43,6 +46,7 @@ class Judgment(NamedTuple):
     length: float  # log ratio of the lengths in characters, target to source, against the usual one
     language: float  # of the side that is less its own language: below 0 it is rather the other's
     copied: float  # share of the words that stand on both sides
+    order: float  # how far linked words jump, as a share of what shuffled ones would: about 1 is no order
     too_long: bool = False
 
     @property
@@ -55,6 +59,7 @@ class Judgment(NamedTuple):
             "language": self.language < 0,
             "length": abs(self.length) > math.log(2),
             "unlinked": self.gap > 0.3 or self.unlinked > 0.5,
+            "order": self.order > DISORDER,
         }
         return tuple(name for name, holds in found.items() if holds) or ("score",)
 
@@ -85,7 +90,7 @@ class Judge:
         """Judge one pair of which the model has said its links and score."""
         source, target = pair.source.tokens, pair.target.tokens
         if not source or not target or inference.too_long or inference.score is None:
-            return Judgment(WORST, 0, 1, 1, 0, 0, 0, inference.too_long)
+            return Judgment(WORST, 0, 1, 1, 0, 0, 0, 0, inference.too_long)
         gaps = [
             _gaps({link[side] for link in inference.alignment.links}, len(words))
             for side, words in enumerate((source, target))
@@ -98,7 +103,27 @@ class Judge:
         copied = _copied(source, target)
         quality = inference.score - UNLINKED * unlinked - GAP * gap - LENGTH * abs(length)
         quality += LANGUAGE * min(0.0, language) - COPIED * max(0.0, copied - COPY)
-        return Judgment(max(quality, WORST + 1), inference.score, unlinked, gap, length, language, copied)
+        order = disorder(inference.alignment)
+        quality -= ORDER * max(0.0, order - DISORDER)
+        explained = (unlinked, gap, length, language, copied, order)
+        return Judgment(max(quality, WORST + 1), inference.score, *explained)
+
+
+def disorder(alignment: Alignment) -> float:
+    """Return how far words next to each other jump, against the same words in any order; of both sides.
+
+    A jump from one linked word to the next counts by log(1 + its distance from the next place).
+    """
+    shares = []
+    for side in (0, 1):
+        linked: dict[int, list[int]] = {}
+        for link in alignment.links:
+            linked.setdefault(link[side], []).append(link[1 - side])
+        places = np.array([sum(linked[at]) / len(linked[at]) for at in sorted(linked)])
+        if len(places) >= FEWEST:
+            jumps = np.log1p(np.abs(places[None, :] - places[:, None] - 1))  # (from, to)
+            shares.append(float(np.diagonal(jumps, 1).mean() / max(jumps.mean(), 1e-9)))
+    return sum(shares) / len(shares) if shares else 0.0
 
 
 def _gaps(linked: set[int], words: int) -> tuple[float, float]:
@@ -141,7 +166,7 @@ class Cut:
 class Judgments:
     """Keep the judgments of a text: on disk, but for 4 bytes a pair."""
 
-    _RECORD = struct.Struct("<7f?")
+    _RECORD = struct.Struct("<8f?")
 
     def __init__(self) -> None:
         self.qualities = array("f")
