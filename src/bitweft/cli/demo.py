@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import shlex
 import shutil
 import sys
@@ -21,6 +22,7 @@ from bitweft.links.alignment import Alignment, GoldAlignment, Link
 from bitweft.links.alignment import Entry as LinkEntry
 from bitweft.links.evaluate import Score, evaluate
 from bitweft.links.formats.pharaoh import format_line
+from bitweft.recipes.registry import DEFAULT
 from bitweft.sample import SamplePair, bitext, generate, natural
 from bitweft.storage.output import open_output
 from bitweft.text.bitext import Bitext
@@ -44,6 +46,7 @@ EXAMPLE_SENTENCES = (
 )
 FILES = ("sample.en", "sample.fr", "sample.gold", "sample.links",
          "natural.en", "natural.fr", "natural.gold", "natural.links", "page.html")  # fmt: skip
+DEMOS = {"paper": "bitweft.cli.demo_paper"}  # of recipes that have one of their own
 KEEP = ("keep it all as files", "demo -o {}")
 NEXT = (
     ("score with intervals", "evaluate {}/natural.links {}/natural.gold"),
@@ -81,8 +84,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--recipe",
-        choices=("default", "paper"),
-        default="default",
+        choices=(DEFAULT, *DEMOS),
+        default=DEFAULT,
         help="paper: train the paper's aligner with each aggregation; show its table 1, scores and neighbors",
     )
     parser.add_argument(
@@ -93,13 +96,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run the verb."""
-    if args.recipe == "paper":
+    other = DEMOS.get(args.recipe)
+    if other is not None:
         if args.output is not None:
-            raise UsageError("-o is not supported by the demo of the recipe 'paper'")
-        from bitweft.cli import demo_paper
-
+            raise UsageError(f"-o is not supported by the demo of the recipe {args.recipe!r}")
         with open_output(None) as stream:
-            demo_paper.show(Screen(stream, wants_color(stream)), args.pairs, args.seed)
+            show_other = importlib.import_module(other).show
+            show_other(Screen(stream, wants_color(stream)), args.pairs, args.seed)
         return
     if args.output is not None:
         check_directory(Path(args.output), force=args.force)

@@ -93,9 +93,6 @@ def show_scores(screen: Screen, aligner: Aligner, pair: SentencePair) -> None:
     """Draw one pair's scores, and what each source word has in the aggregated score of a target word."""
     import numpy as np
 
-    from bitweft.recipes.paper.recipe import PaperRecipe
-
-    assert isinstance(aligner.recipe, PaperRecipe)
     scores = aligner.recipe.score_matrix(pair)  # (source, target)
     total = np.logaddexp.reduce(scores, axis=0)  # (target): LSE, r is 1
     low, high = float(scores.min()), float(scores.max())

@@ -270,6 +270,10 @@ class Recipe(ABC):
         """List what is close to a source window in a text (Offer.NEIGHBORS)."""
         raise NotImplementedError
 
+    def score_matrix(self, pair: SentencePair) -> Matrix:
+        """Return the score of each source word with each target word of a pair (Offer.NEIGHBORS)."""
+        raise NotImplementedError
+
 
 def require(recipe: Recipe | type[Recipe], offer: Offer, asked: str) -> None:
     """Refuse what a recipe does not offer, by the name under which it was asked for.
