@@ -126,6 +126,8 @@ class Learning:
         with ThreadPoolExecutor(self.threads) as pool, one_blas_thread():
             yield from self._descend(pool)
             yield from self._count(pool)
+            if not self.passes:  # none was wanted
+                self._take(self.state())
 
     def descend(self) -> Iterator[Progress]:
         """Learn the vectors alone; `state` is then what the first pass of counting goes by."""
