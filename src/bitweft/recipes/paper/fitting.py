@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -77,7 +78,19 @@ class Fitting:
         seed = _seeds(self.seed, direction, self.config.members)[0]
         texts = self._texts(direction)
         rows = trainable(*texts, self.config.training.longest)
-        return negative_scores(networks, *texts, rows, self.config.decoding, seed=seed)
+        with _one_thread():
+            return negative_scores(networks, *texts, rows, self.config.decoding, seed=seed)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let PyTorch use one thread: how it parts sums of such sizes depends on their number."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 @dataclass
