@@ -93,7 +93,7 @@ def show_scores(screen: Screen, aligner: Aligner, pair: SentencePair) -> None:
     """Draw one pair's scores, and what each source word has in the aggregated score of a target word."""
     import numpy as np
 
-    scores = aligner.recipe.score_matrix(pair)  # (source, target)
+    scores = np.asarray(aligner.recipe.score_matrix(pair), np.float64)  # (source, target)
     total = np.logaddexp.reduce(scores, axis=0)  # (target): LSE, r is 1
     low, high = float(scores.min()), float(scores.max())
     screen.title("One pair: scores s(i, j); and after aggregation by LSE, each source word's part in it")
