@@ -12,7 +12,7 @@ import tempfile
 import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from bitweft.aligner import Aligner
 from bitweft.corpus.language import LanguagePair
 from bitweft.links.alignment import Alignment
-from bitweft.recipes.base import Decoding, Inference, Offer, require
+from bitweft.recipes.base import STYLES, Decoding, Inference, Offer, require
 from bitweft.text.bitext import SentencePair
 from bitweft.text.inputs import PairLike
 
@@ -75,6 +75,8 @@ class Judge:
         """
         require(aligner.recipe, Offer.SCORES, "filter")
         self._aligner = aligner
+        # Links of whole phrases are given where a word has no counterpart, too: links of words tell more.
+        self._style = STYLES["words"] if Offer.STYLE in aligner.recipe.offers else None
         source, target = aligner.recipe.word_counts
         self._languages = LanguagePair(source, target)
         lengths = [sum(len(word) * count for word, count in words.items()) for words in (source, target)]
@@ -82,7 +84,9 @@ class Judge:
 
     def judge(self, pairs: Iterable[PairLike], *, longest: int | None = None) -> Iterator[Judgment]:
         """Judge each of some pairs, as they come, in order."""
-        decoding = Decoding() if longest is None else Decoding(longest=longest)
+        decoding = Decoding(style=self._style)
+        if longest is not None:
+            decoding = replace(decoding, longest=longest)
         for pair, inference in self._aligner.stream(pairs, decoding=decoding):
             yield self.judgment(pair, inference)
 
