@@ -56,6 +56,7 @@ def test_aligning_by_a_model_tells_how_much_is_done(
     joint: bool,
 ) -> None:
     monkeypatch.setattr(progress, "LINE", 0.0)
+    monkeypatch.setattr("bitweft.recipes.chunks.CHUNK", 64)
     text = [write_joint(tmp_path)] if joint else write_text(tmp_path)
     assert main(["align", *text, "--model", str(model), "-o", str(tmp_path / "out")]) == 0
     assert re.findall(r"aligning +(\d+) %", capsys.readouterr().err) == ["21", "43", "64", "85"]
