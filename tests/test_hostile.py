@@ -91,12 +91,12 @@ def test_a_line_behind_the_end_draws_nothing(tmp_path: Path, capsys: pytest.Capt
 def test_resume_after_a_kill_behind_the_save_is_done(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, weft = write_text(tmp_path), tmp_path / "m"
+    text, made = write_text(tmp_path), tmp_path / "m"
     command = [
         "train",
         *text,
         "-o",
-        str(weft),
+        str(made),
         "--resume",
         "--set",
         "lse_epochs=1",
@@ -107,26 +107,26 @@ def test_resume_after_a_kill_behind_the_save_is_done(
         killed.setattr(Checkpoint, "remove", lambda self: None)  # as if killed between saving and clearing up
         assert main(command) == 0
     kept = tmp_path / "m.checkpoint"
-    before = (weft / "model.json").read_bytes()
+    before = (made / "model.json").read_bytes()
     assert kept.exists()
     assert main(command) == 0
     assert "learned and saved before the stop" in capsys.readouterr().err
-    assert not kept.exists() and (weft / "model.json").read_bytes() == before
+    assert not kept.exists() and (made / "model.json").read_bytes() == before
 
 
 def test_a_checkpoint_of_other_learning_does_not_make_a_model_finished(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text, weft = write_text(tmp_path), tmp_path / "m"
-    shutil.copytree(model, weft)
+    text, made = write_text(tmp_path), tmp_path / "m"
+    shutil.copytree(model, made)
     for result in (None, "0" * 64):
         checkpoint = Checkpoint(tmp_path / "m.checkpoint", resume=True)
         checkpoint.keep({"a": np.zeros(1)}, {})
         if result is not None:
             checkpoint.finish(result)
         later = max(path.stat().st_mtime for path in checkpoint.directory.iterdir()) + 1
-        os.utime(weft / "model.json", (later, later))  # newer, and yet not what it came to
-        assert main(["train", *text, "-o", str(weft), "--resume"]) == 1
+        os.utime(made / "model.json", (later, later))  # newer, and yet not what it came to
+        assert main(["train", *text, "-o", str(made), "--resume"]) == 1
         assert "exists already" in capsys.readouterr().err
         assert checkpoint.path().exists() and checkpoint.result == result
 

@@ -39,7 +39,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory, model: Path) -> bytes:
     directory = tmp_path_factory.mktemp("odd")
     for path, ending in zip(write_text(directory), (b".en", b".fr"), strict=True):
         os.rename(path, os.fsencode(directory) + b"/" + ODD + ending)
-    shutil.copytree(model, os.fsdecode(os.fsencode(directory) + b"/" + ODD + b".weft"))
+    shutil.copytree(model, os.fsdecode(os.fsencode(directory) + b"/" + ODD + b".made"))
     return os.fsencode(directory) + b"/" + ODD
 
 
@@ -56,8 +56,8 @@ def test_a_model_of_oddly_named_files_is_kept_and_described(odd: bytes) -> None:
 
 
 def test_every_verb_takes_odd_names(odd: bytes) -> None:
-    text, weft, links = (odd + b".en", odd + b".fr"), odd + b".weft", odd + b".links"
-    assert bitweft("align", *text, "--model", weft, "-o", links).returncode == 0
+    text, made, links = (odd + b".en", odd + b".fr"), odd + b".made", odd + b".links"
+    assert bitweft("align", *text, "--model", made, "-o", links).returncode == 0
     for command in (
         ("check", *text, links),
         ("evaluate", links, links, "--source", text[0], "--target", text[1]),
@@ -92,7 +92,7 @@ def test_shards_of_odd_names_are_resumed(odd: bytes) -> None:
         "--out",
         odd + b".out",
         "--model",
-        odd + b".weft",
+        odd + b".made",
     )
     assert bitweft(*command).returncode == 0
     again = bitweft(*command, "--resume")
@@ -133,8 +133,8 @@ def test_neighbors_are_written_in_utf_8(capfdbinary: pytest.CaptureFixture[bytes
 
 
 def test_a_closed_output_is_a_fault_and_closed_others_are_none(odd: bytes, tmp_path: Path) -> None:
-    align = ("align", odd + b".en", odd + b".fr", "--model", odd + b".weft")
-    for command in (align, ("check", odd + b".en", odd + b".fr"), ("show", odd + b".weft")):
+    align = ("align", odd + b".en", odd + b".fr", "--model", odd + b".made")
+    for command in (align, ("check", odd + b".en", odd + b".fr"), ("show", odd + b".made")):
         done = bitweft(*command, shell=">&-")
         assert done.returncode == 1 and b"a standard stream is closed" in done.stderr, done.stderr
     assert bitweft(*align, shell="<&- 2>&-").stdout.count(b"\n") == 300
@@ -142,15 +142,15 @@ def test_a_closed_output_is_a_fault_and_closed_others_are_none(odd: bytes, tmp_p
         output = tmp_path / f"{number}.links"
         assert bitweft(*align, "-o", str(output), shell=shell).returncode == 0
         assert output.read_bytes().count(b"\n") == 300
-    done = bitweft("align", "-", "--model", odd + b".weft", shell="<&-")
+    done = bitweft("align", "-", "--model", odd + b".made", shell="<&-")
     assert done.returncode == 1 and b"-: cannot be read" in done.stderr
-    weft = odd + b".silent"
-    assert bitweft("train", odd + b".en", odd + b".fr", "-o", weft, shell="<&- >&- 2>&-").returncode == 0
-    assert bitweft("show", weft).returncode == 0
+    made = odd + b".silent"
+    assert bitweft("train", odd + b".en", odd + b".fr", "-o", made, shell="<&- >&- 2>&-").returncode == 0
+    assert bitweft("show", made).returncode == 0
 
 
 def test_devices_and_pipes_are_written_straight(odd: bytes) -> None:
-    align = ("align", odd + b".en", odd + b".fr", "--model", odd + b".weft", "-q")
+    align = ("align", odd + b".en", odd + b".fr", "--model", odd + b".made", "-q")
     assert bitweft(*align, "-o", "/dev/stdout").stdout.count(b"\n") == 300
     done = bitweft(*align, shell="-o >(wc -l)")
     assert done.returncode == 0 and done.stdout.split() == [b"300"]

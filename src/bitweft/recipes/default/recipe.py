@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from safetensors.numpy import save_file
 
 from bitweft.errors import ModelError, UsageError
 from bitweft.links.alignment import Alignment, GoldAlignment
@@ -34,7 +33,6 @@ from bitweft.recipes.base import (
     check_learnable,
 )
 from bitweft.recipes.default.blas import one_blas_thread
-from bitweft.recipes.default.bounds import LARGEST, read_counts, read_prior
 from bitweft.recipes.default.checkpoints import with_checkpoints
 from bitweft.recipes.default.compiled import needs_compiling
 from bitweft.recipes.default.compiled.refine import Deciding, Signs, are_signs, look, refine
@@ -74,7 +72,8 @@ from bitweft.recipes.default.learn import (
     word_classes,
 )
 from bitweft.recipes.default.loops import choose
-from bitweft.recipes.default.parts import DefaultParts, read_state, state_arrays, state_of
+from bitweft.recipes.default.model_files import load_model, save_model
+from bitweft.recipes.default.parts import DefaultParts
 from bitweft.recipes.default.posterior import (
     Matrix,
     agreement,
@@ -88,23 +87,14 @@ from bitweft.recipes.default.posterior import (
     with_probabilities,
 )
 from bitweft.recipes.default.refine.memory import Meeting
-from bitweft.recipes.default.refine.refiner import (
-    Refiner,
-    between,
-    read_refiner,
-    shipped,
-    threshold_of,
-    tree_arrays,
-)
+from bitweft.recipes.default.refine.refiner import Refiner, between, shipped, threshold_of
 from bitweft.recipes.default.refine.tune import Cells as RefinedCells
-from bitweft.recipes.default.refine.tune import Tuned, cells_of, logit, read_tuned, tune, untuned
+from bitweft.recipes.default.refine.tune import Tuned, cells_of, logit, tune, untuned
 from bitweft.recipes.default.spelling import Reader, Spelling
 from bitweft.settings import Settings, from_mapping, settings_of
-from bitweft.storage.model_directory import About, Arrays, check_files
+from bitweft.storage.model_directory import About
 from bitweft.text.bitext import SentencePair
 
-WEIGHTS = "weights.safetensors"
-BEFORE = "before.safetensors"
 NO_ROOM = np.empty(0, np.float32)
 READ = 10_000  # pairs, after which it is told how many were read
 COMPILING = "compiling the inner loops, once per installation; this takes half a minute"
@@ -264,7 +254,7 @@ class DefaultRecipe(Recipe):
         self.tuned = None  # words have other numbers now, and numbers of cells another scale
         self.before = None
         self.record = [*self.record, *learning.record] if continuing else learning.record
-        self._set(spellings, [side.table for side in learning.sides], learning.vectors)
+        self.set_words(spellings, [side.table for side in learning.sides], learning.vectors)
         self.prior = learning.prior._replace(chained=True)
         self.set_counts(learning.counts)
         self.nulls = nulls
@@ -275,7 +265,8 @@ class DefaultRecipe(Recipe):
         self.counts = counts
         self._common = common_counts(counts)
 
-    def _set(self, spellings: list[Spelling], tables: list[Floats], vectors: list[Floats]) -> None:
+    def set_words(self, spellings: list[Spelling], tables: list[Floats], vectors: list[Floats]) -> None:
+        """Take over words: their spelling, the tables of its parts, and their vectors."""
         self.spellings = spellings
         self.tables = tables
         self.vectors = vectors
@@ -478,76 +469,18 @@ class DefaultRecipe(Recipe):
 
     def save(self, directory: Path) -> None:
         """Write the model into an existing directory."""
-        counts = self._learned()
-        for name, spelling in zip(("source", "target"), self.spellings, strict=True):
-            spelling.save(directory, name)
-        arrays: dict[str, Any] = {
-            "source": self.tables[0],
-            "target": self.tables[1],
-            "source.vectors": self.vectors[0],  # from the tables; kept because to load is quicker than to sum
-            "target.vectors": self.vectors[1],
-            "source.nulls": self.nulls[0],
-            "target.nulls": self.nulls[1],
-            "source.scales": self.scales[0],
-            "target.scales": self.scales[1],
-            "likeness": np.array([counts.cognate_probability]),
-            "jumps": self.prior.jumps,
-            "starts": self.prior.starts,
-            "diagonals": self.prior.diagonals,
-            "counts.offsets": counts.offsets,
-            "counts.sources": counts.sources,
-            "counts.values": counts.values,
-        }
-        arrays |= tree_arrays("refiner", self.refiner.trees)  # so links do not change with the package
-        if self.tuned is not None:
-            arrays |= self.tuned.arrays()
-        save_file(arrays, directory / WEIGHTS)
-        if self.before is not None:
-            save_file(state_arrays(self.before), directory / BEFORE)
+        self._learned()
+        save_model(self, directory)
 
     @classmethod
     def load(cls, directory: Path, about: About, running: Running) -> DefaultRecipe:
-        """Read what `save` wrote; nothing of it is believed unchecked: compiled code looks at no bounds."""
-        names = (f"{side}.{what}.txt" for side in ("source", "target") for what in ("words", "affixes"))
-        check_files(directory, WEIGHTS, *names)
+        """Read what `save` wrote."""
         try:
             recipe = cls(from_mapping(DefaultConfig, about.config), seed=about.seed, running=running)
-            spellings = [Spelling.load(directory, name) for name in ("source", "target")]
-            counts = no_counts(spellings)
-        except (OSError, ValueError, OverflowError, UsageError) as error:
+        except (ValueError, OverflowError, UsageError) as error:
             raise ModelError(f"{directory}: the model cannot be used: {error}") from error
         recipe.record = about.record
-        arrays = Arrays(directory / WEIGHTS)
-        width = recipe.config.dimensions
-        tables = [
-            arrays.take(name, np.float32, (spelling.size, width), low=-LARGEST, high=LARGEST)
-            for name, spelling in zip(("source", "target"), spellings, strict=True)
-        ]
-        recipe.prior = read_prior(arrays, recipe.config)
-        likeness = float(arrays.take("likeness", np.float64, (1,), low=0, high=1)[0])
-        counts = read_counts(arrays, counts)
-        begun = any(phase.get("phase") == "count" for phase in recipe.record)
-        strength = recipe.config.strength if begun else 0.0  # without a pass, vectors alone decide
-        recipe.set_counts(counts._replace(strength=strength, cognate_probability=likeness))
-        vectors = [
-            arrays.take(f"{name}.vectors", np.float32, (len(own.words), width), low=-LARGEST, high=LARGEST)
-            for name, own in zip(("source", "target"), spellings, strict=True)
-        ]
-        recipe._set(spellings, tables, vectors)
-        recipe.refiner = read_refiner(arrays)
-        recipe.tuned = read_tuned(arrays, recipe.vocabulary_sizes)
-        recipe.nulls, recipe.scales = (
-            [
-                arrays.take(f"{name}.{what}", np.float32, (len(spelling.words),), low=1e-12, high=1e6)
-                for name, spelling in zip(("source", "target"), spellings, strict=True)
-            ]
-            for what in ("nulls", "scales")
-        )
-        if max(int(own.max(initial=0)) for own in recipe.classes) >= recipe.prior.jumps.shape[1]:
-            raise arrays.fault("jumps", "are too few for the classes of words")
-        if (directory / BEFORE).exists():
-            before = Arrays(directory / BEFORE)
-            recipe.before = read_state(before, state_of(recipe), no_counts(spellings), recipe.config)
+        load_model(recipe, directory)
         return recipe
 
 
