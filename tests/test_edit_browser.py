@@ -157,8 +157,12 @@ def drag_finger(tab: Any, *places: tuple[float, float], rest: float = 500) -> No
 
 def middle(tab: Any, selector: str) -> tuple[float, float]:
     """Find the middle of what is drawn."""
-    box = tab.locator(selector).bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x, y, width, height = tab.evaluate(
+        "(place) => { const box = document.querySelector(place).getBoundingClientRect();"
+        " return [box.x, box.y, box.width, box.height]; }",
+        selector,
+    )
+    return x + width / 2, y + height / 2
 
 
 def test_a_finger_drags_from_word_to_word_and_over_cells(visit: Visit, gold: Path) -> None:
