@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import TextIO
 
 from bitweft.aligner import Aligner, Sizes
@@ -14,7 +13,7 @@ from bitweft.errors import InputError
 from bitweft.links.alignment import Alignment, Entry
 from bitweft.links.convert import Onto
 from bitweft.links.formats.pharaoh import decimal
-from bitweft.links.formats.registry import link_format_named
+from bitweft.links.formats.registry import entry_writer, link_format_named
 from bitweft.links.known import KnownLinks, with_known
 from bitweft.links.table import LinkTable
 from bitweft.recipes.base import Decoding, Inference
@@ -103,7 +102,7 @@ def write_links(
         if aligner is not None and write_table and not (scores or known or onto or wanted.decoding.null):
             yield from _write_tables(aligner, pairs, stream, wanted, write_table, name)
             return
-    put = stream.put if isinstance(stream, ParquetLinks) else _line_writer(stream, wanted.link_format)
+    put = stream.put if isinstance(stream, ParquetLinks) else entry_writer(stream, wanted.link_format)
     summary = Summary()
     inferences = _inferences(aligner, pairs, wanted, known)
     for entry, pair, inference in _entries(inferences, onto, name or "text"):
@@ -121,19 +120,6 @@ def write_links(
     if isinstance(pairs, Bitext):
         summary.damaged = pairs.oddities.damaged
     yield summary
-
-
-def _line_writer(stream: TextIO, name: str) -> Callable[[Entry], None]:
-    """Return what writes an entry as text."""
-    link_format = link_format_named(name)
-    numbers = count(1)
-
-    def put(entry: Entry) -> None:
-        text = link_format.write(entry, next(numbers))
-        if text or link_format.line_a_pair:
-            stream.write(text + "\n")
-
-    return put
 
 
 def _write_tables(

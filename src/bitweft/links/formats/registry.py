@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice, zip_longest
+from itertools import count, islice, zip_longest
 from typing import TextIO
 
 from bitweft.errors import InputError, UsageError
@@ -206,18 +206,29 @@ def read_gold(
 
 def write_entries(stream: TextIO, entries: Iterable[Entry], link_format: str = "pharaoh") -> int:
     """Write entries as they come and return their number; possible links need a format that holds them."""
-    chosen = link_format_named(link_format)
+    holds_possible, put = link_format_named(link_format).holds_possible, entry_writer(stream, link_format)
     number = 0
     for number, entry in enumerate(entries, 1):
-        if entry.unsure and not chosen.holds_possible:
+        if entry.unsure and not holds_possible:
             raise UsageError(
                 f"pair {number} has possible links, which the format {link_format} cannot hold: "
                 "say whether to keep them as links or to drop them (--possible keep|drop)"
             )
-        text = chosen.write(entry, number)
+        put(entry)
+    return number
+
+
+def entry_writer(stream: TextIO, link_format: str) -> Callable[[Entry], None]:
+    """Return what writes the next entry to a stream."""
+    chosen = link_format_named(link_format)
+    numbers = count(1)
+
+    def put(entry: Entry) -> None:
+        text = chosen.write(entry, next(numbers))
         if text or chosen.line_a_pair:
             stream.write(text + "\n")
-    return number
+
+    return put
 
 
 def write_alignments(

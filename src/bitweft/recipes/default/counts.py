@@ -39,6 +39,7 @@ from bitweft.recipes.default.compiled.types import (
     no_cells,
     sum_of_tallies,
 )
+from bitweft.recipes.default.config import DefaultConfig
 from bitweft.recipes.default.knowledge import merged_counts, sorted_counts, with_links
 from bitweft.recipes.default.loops import Compiled, Loops
 
@@ -224,6 +225,16 @@ def merge(state: State, parts: Iterable[Part], known: Counts | None = None) -> S
         for facts, own in zip((state.source, state.target), total.unlinked, strict=True)
     )
     return State(source, target, counts, updated(state.prior, total.tally), state.strength)
+
+
+def state_by(
+    facts: Iterable[tuple[Ints, Floats, Floats, Floats]], counts: Counts, prior: Prior, config: DefaultConfig
+) -> State:
+    """Return what a pass of counting goes by; `facts` are classes, nulls, scales and vectors of each side."""
+    source, target = (WordFacts(*own) for own in facts)
+    classes = 1 + max(int(own.classes.max(initial=0)) for own in (source, target))
+    prior = with_classes(prior, classes)._replace(chained=True, mixture=config.mixture)
+    return State(source, target, counts, prior, config.strength)
 
 
 def with_classes(prior: Prior, classes: int) -> Prior:

@@ -37,12 +37,11 @@ from bitweft.recipes.default.counts import (
     Counting,
     Shard,
     State,
-    WordFacts,
     chunks_of,
     learnable,
     merge,
+    state_by,
     updated,
-    with_classes,
 )
 from bitweft.recipes.default.knowledge import Knowledge
 from bitweft.recipes.default.loops import Compiled, Loops, Optimizer
@@ -200,12 +199,8 @@ class Learning:
         """Return what the next pass of counting goes by, once the descent is done."""
         if not self.vectors:
             self._compose()
-        source, target = (
-            WordFacts(*own) for own in zip(self.classes, self.nulls, self.scales, self.vectors, strict=True)
-        )
-        classes = 1 + max(int(own.max(initial=0)) for own in self.classes)
-        prior = with_classes(self.prior, classes)._replace(chained=True, mixture=self.config.mixture)
-        return State(source, target, self.counts, prior, self.config.strength)
+        facts = zip(self.classes, self.nulls, self.scales, self.vectors, strict=True)
+        return state_by(facts, self.counts, self.prior, self.config)
 
     def _take(self, state: State) -> None:
         """Go on from a state."""

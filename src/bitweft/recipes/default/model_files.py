@@ -12,7 +12,7 @@ from bitweft.errors import ModelError
 from bitweft.recipes.default.bounds import LARGEST, read_counts, read_prior
 from bitweft.recipes.default.compiled.types import Floats
 from bitweft.recipes.default.learn import no_counts
-from bitweft.recipes.default.parts import read_state, state_arrays, state_of
+from bitweft.recipes.default.parts import pass_arrays, read_state, state_arrays, state_of
 from bitweft.recipes.default.refine.refiner import read_refiner, tree_arrays
 from bitweft.recipes.default.refine.tune import read_tuned
 from bitweft.recipes.default.spelling import Spelling
@@ -28,8 +28,7 @@ SIDES = ("source", "target")
 
 def save_model(recipe: DefaultRecipe, directory: Path) -> None:
     """Write what a recipe has learned into an existing directory."""
-    counts, prior = recipe.counts, recipe.prior
-    assert counts is not None
+    assert recipe.counts is not None
     for name, spelling in zip(SIDES, recipe.spellings, strict=True):
         spelling.save(directory, name)
     arrays: dict[str, Any] = {
@@ -37,17 +36,9 @@ def save_model(recipe: DefaultRecipe, directory: Path) -> None:
         "target": recipe.tables[1],
         "source.vectors": recipe.vectors[0],  # from the tables; kept because to load is quicker than to sum
         "target.vectors": recipe.vectors[1],
-        "source.nulls": recipe.nulls[0],
-        "target.nulls": recipe.nulls[1],
         "source.scales": recipe.scales[0],
         "target.scales": recipe.scales[1],
-        "likeness": np.array([counts.cognate_probability]),
-        "jumps": prior.jumps,
-        "starts": prior.starts,
-        "diagonals": prior.diagonals,
-        "counts.offsets": counts.offsets,
-        "counts.sources": counts.sources,
-        "counts.values": counts.values,
+        **pass_arrays(recipe.counts, recipe.prior, recipe.nulls),
     }
     arrays |= tree_arrays("refiner", recipe.refiner.trees)  # so links do not change with the package
     if recipe.tuned is not None:

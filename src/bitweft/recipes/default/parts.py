@@ -17,18 +17,17 @@ from bitweft.errors import InputError, UsageError
 from bitweft.progress import Progress
 from bitweft.recipes.base import check_learnable
 from bitweft.recipes.default.bounds import read_counts, read_prior
-from bitweft.recipes.default.compiled.types import Counts, Ints, Longs, new_tally
+from bitweft.recipes.default.compiled.types import Counts, Floats, Ints, Longs, Prior, new_tally
 from bitweft.recipes.default.config import DefaultConfig
 from bitweft.recipes.default.counts import Part as Sums
 from bitweft.recipes.default.counts import (
     Shard,
     State,
-    WordFacts,
     added,
     count,
     learnable,
     merge,
-    with_classes,
+    state_by,
 )
 from bitweft.recipes.default.learn import Learning, Text, pair_hashes, sampled
 from bitweft.recipes.default.loops import Loops
@@ -113,29 +112,28 @@ class DefaultParts(PartTraining):
 def state_of(recipe: DefaultRecipe) -> State:
     """Return what a pass of counting goes by."""
     assert recipe.counts is not None
-    source, target = (
-        WordFacts(*own)
-        for own in zip(recipe.classes, recipe.nulls, recipe.scales, recipe.vectors, strict=True)
-    )
-    classes = 1 + max(int(own.max(initial=0)) for own in recipe.classes)
-    prior = with_classes(recipe.prior, classes)._replace(chained=True, mixture=recipe.config.mixture)
-    return State(source, target, recipe.counts, prior, recipe.config.strength)
+    facts = zip(recipe.classes, recipe.nulls, recipe.scales, recipe.vectors, strict=True)
+    return state_by(facts, recipe.counts, recipe.prior, recipe.config)
 
 
 def state_arrays(state: State) -> dict[str, npt.NDArray[Any]]:
     """Return what one pass changes of a state, as arrays."""
-    counts, prior = state.counts, state.prior
+    arrays = pass_arrays(state.counts, state.prior, (state.source.nulls, state.target.nulls))
+    return {**arrays, "strength": np.array([state.counts.strength])}
+
+
+def pass_arrays(counts: Counts, prior: Prior, nulls: Sequence[Floats]) -> dict[str, npt.NDArray[Any]]:
+    """Return what passes of counting settle, as a model keeps it."""
     return {
         "jumps": prior.jumps,
         "starts": prior.starts,
         "diagonals": prior.diagonals,
-        "source.nulls": state.source.nulls,
-        "target.nulls": state.target.nulls,
+        "source.nulls": nulls[0],
+        "target.nulls": nulls[1],
         "counts.offsets": counts.offsets,
         "counts.sources": counts.sources,
         "counts.values": counts.values,
         "likeness": np.array([counts.cognate_probability]),
-        "strength": np.array([counts.strength]),
     }
 
 
