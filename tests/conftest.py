@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from chromium import Chromium, Open
 
 # A busy machine is no fault of the code: no deadline for a single example.
 settings.register_profile("bitweft", deadline=None)
@@ -35,3 +40,30 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text, _ = sample.bitext(sample.generate(300))
     Aligner(threads=1).fit(text).save(directory, languages=("English", "French"))
     return directory
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Let PyTorch have one thread."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    """Start a browser."""
+    from chromium import started
+
+    yield from started()
+
+
+@pytest.fixture
+def show(chromium: Chromium, tmp_path: Path) -> Iterator[Open]:
+    """Give a function that opens the page of some links in the browser; complaints are failures."""
+    from chromium import shown
+
+    yield from shown(chromium, tmp_path)

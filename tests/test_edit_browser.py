@@ -14,18 +14,13 @@ from bitweft.edit import GoldStore, Judgment
 from bitweft.links.alignment import Alignment, GoldAlignment, Link
 from bitweft.recipes.base import Inference
 from bitweft.text.bitext import Sentence, SentencePair
-from chromium import NEEDED, SIZES, Chromium, kinds, listed, numbers, pair, settle, started, until, word
+from chromium import NEEDED, SIZES, Chromium, kinds, listed, numbers, pair, settle, until, word
 from editing import PAIRS, SUGGESTED, edited
 
 pytestmark = NEEDED
 
 Visit: TypeAlias = Callable[..., Any]
 ATTACKS = "</script><script>window.hacked=1</script> <img/src=x/onerror=window.hacked=1> {{7*7}} <!--"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    yield from started()
 
 
 @pytest.fixture

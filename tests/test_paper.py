@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,12 +41,7 @@ TEXT, GOLD = sample.bitext(sample.generate(400))
 SHORT = Bitext.of((pair.source.text, pair.target.text) for pair in list(TEXT)[:60])
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def learned(*settings: str, text: Bitext = TEXT, seed: int = 1) -> PaperRecipe:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -28,13 +27,7 @@ from bitweft.recipes.paper.vectors import hellinger_vectors
 from bitweft.sample import bitext, generate
 from bitweft.settings import to_mapping, with_settings
 
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 TINY = ("model.hidden=8", "model.output=8", "model.words=8", "decoding.sentences=10", "decoding.negatives=3")

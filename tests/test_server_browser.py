@@ -13,7 +13,7 @@ from bitweft import Aligner
 from bitweft.links.formats.registry import read_entries
 from bitweft.server import Limits
 from bitweft.server.service import Service
-from chromium import NEEDED, SIZES, Chromium, kinds, lit, numbers, settle, started, word
+from chromium import NEEDED, SIZES, Chromium, kinds, lit, numbers, settle, word
 from serving import align, running
 
 pytestmark = NEEDED
@@ -22,11 +22,6 @@ SOURCE, TARGET = "The big house is near the river.", "La grande maison est près
 ATTACKS = "</script><script>window.hacked=1</script> <img/src=x/onerror=window.hacked=1> {{7*7}} <!--"
 
 Visit: TypeAlias = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    yield from started()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +25,11 @@ from chromium import (
     numbers,
     pair,
     settle,
-    shown,
     slide,
-    started,
     word,
 )
 
 pytestmark = NEEDED
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    yield from started()
-
-
-@pytest.fixture
-def show(chromium: Chromium, tmp_path: Path) -> Iterator[Open]:
-    yield from shown(chromium, tmp_path)
 
 
 def expected(threshold: float) -> dict[str, str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,16 +13,13 @@ from chromium import (
     NEEDED,
     PAIRS,
     SIZES,
-    Chromium,
     Open,
     kinds,
     listed,
     numbers,
     pair,
     settle,
-    shown,
     slide,
-    started,
     word,
 )
 
@@ -32,16 +27,6 @@ pytestmark = NEEDED
 
 LONG = pair(" ".join(f"word{k}" for k in range(60)), " ".join(f"mot{k}" for k in range(60)))
 DIAGONAL = [(k, k) for k in range(60)]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    yield from started()
-
-
-@pytest.fixture
-def show(chromium: Chromium, tmp_path: Path) -> Iterator[Open]:
-    yield from shown(chromium, tmp_path)
 
 
 def box(tab: Any, selector: str) -> dict[str, float]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from bitweft.links.alignment import Alignment
@@ -15,28 +12,15 @@ from chromium import (
     NEEDED,
     PAIRS,
     SIZES,
-    Chromium,
     Open,
     kinds,
     listed,
     lit,
     pair,
     settle,
-    shown,
-    started,
 )
 
 pytestmark = NEEDED
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    yield from started()
-
-
-@pytest.fixture
-def show(chromium: Chromium, tmp_path: Path) -> Iterator[Open]:
-    yield from shown(chromium, tmp_path)
 
 
 LONG = SentencePair(
