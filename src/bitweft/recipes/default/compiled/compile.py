@@ -19,6 +19,8 @@ from typing import Any, TypeVar
 
 from numba import njit
 
+from bitweft.recipes.default.compiled.libraries import LinkingCompiler
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS: dict[str, Any] = {
@@ -30,22 +32,18 @@ OPTIONS: dict[str, Any] = {
 INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def compiled(*, entry: bool = False, inlined: bool = True) -> Callable[[Function], Function]:
-    """Compile a function when it is first called, and keep what was compiled.
+def compiled(*, entry: bool = False) -> Callable[[Function], Function]:
+    """Compile a function when it is first called.
 
     Args:
-        entry: Whether Python calls the function; without an entry from Python, code is compiled in half the
-            time.
-        inlined: Whether a copy stands in each place that it is called from. One that stands alone is
-            optimized otherwise than the copy that its caller is kept with, and the process that compiles
-            takes the former, later ones the latter: the same seed would give two models, unless, as in sums
-            by column, nothing depends on the order of sums. Where that is so, code is compiled once.
+        entry: Whether Python calls the function. Then what was compiled is kept; of others, the functions that
+            call them hold a copy.
     """
-    options = OPTIONS if entry else {**OPTIONS, **INNER, "forceinline": inlined}
+    options = OPTIONS if entry else {**OPTIONS, **INNER}
 
     def decorate(function: Function) -> Function:
-        dispatcher: Any = njit(**options)(function)
-        if hasattr(dispatcher, "_cache"):
+        dispatcher: Any = njit(**options, pipeline_class=LinkingCompiler)(function)
+        if entry and hasattr(dispatcher, "_cache"):
             dispatcher._cache = Kept(function)
         return dispatcher  # type: ignore[no-any-return]
 

@@ -114,7 +114,7 @@ def log_ratios(forward: Floats, backward: Floats) -> Floats:
     return logs
 
 
-@compiled(inlined=False)
+@compiled()
 def grid_of(t_own: Floats, s_own: Floats, ratios: Floats) -> Grid:
     """Lay out both directions' posteriors, (target, source) and (source, target), and the ratios."""
     n, m = s_own.shape
@@ -131,7 +131,7 @@ def grid_of(t_own: Floats, s_own: Floats, ratios: Floats) -> Grid:
     return Grid(forward, backward, agreed, ratio)
 
 
-@compiled(inlined=False)
+@compiled()
 def turned_round(matrix: Floats) -> Floats:
     """Return a matrix with its margin turned round, (target, source)."""
     n, m = matrix.shape
@@ -142,7 +142,7 @@ def turned_round(matrix: Floats) -> Floats:
     return out
 
 
-@compiled(inlined=False)
+@compiled()
 def candidates(grid: Grid) -> tuple[Ints, Ints]:
     """List the cells worth a look: seen by a direction, or beside a strong one."""
     forward, backward, agreed, _ = grid
@@ -186,7 +186,7 @@ class Summary(NamedTuple):
     fertility: Floats  # the sum of the other direction's posteriors
 
 
-@compiled(inlined=False)
+@compiled()
 def _summarize(agreed: Floats, own: Floats, other: Floats, ratios: Floats) -> Summary:
     """Sum up each column of matrices with a margin; `own` explains the columns' words, `other` the rows'.
 

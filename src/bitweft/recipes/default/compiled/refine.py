@@ -82,7 +82,7 @@ def no_memory() -> Memory:
     return Memory(floats, floats, np.empty(0, np.int64), floats)
 
 
-@compiled(inlined=False)
+@compiled()
 def _sentence_facts(side: Words, pair: int, counts: Longs, total: float, null: float, signs: Floats) -> Facts:
     """Return what is known of the words of one sentence; one that training did not see counts half."""
     _, nulls = classes_and_nulls(side, pair, null)
