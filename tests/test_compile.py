@@ -66,6 +66,11 @@ def test_compiled_code_is_kept(package: Path) -> None:
     assert run(package) == ("11 True 1", "")
 
 
+def test_what_only_compiled_code_calls_is_not_kept(package: Path) -> None:
+    run(package)
+    assert [file.name.split("-")[0] for file in kept_files(package, "nbc")] == ["caller.call"]
+
+
 def test_a_change_in_another_file_of_the_folder_is_noticed(package: Path) -> None:
     run(package)
     (package / "callee.py").write_text(CALLEE.format(number=20))

@@ -8,7 +8,7 @@ reference, which locks memory.
 | file | what it computes |
 |---|---|
 | `types.py` | the tuples of arrays that the loops share |
-| `compile.py` | how they are compiled, and where compiled code is kept |
+| `compile.py`, `libraries.py` | how they are compiled, and where compiled code is kept |
 | `vectors.py` | vectors of words, from the rows of a table |
 | `exponentials.py`, `logarithms.py` | of many numbers at a time |
 | `whole.py` | sums of whole numbers, the same in any order |

@@ -36,7 +36,7 @@ def compiled(*, entry: bool = False) -> Callable[[Function], Function]:
     """Compile a function when it is first called.
 
     Args:
-        entry: Whether Python calls the function. Then what was compiled is kept; of others, the functions that
+        entry: Whether Python calls the function. Then what was compiled is kept; of all others, those that
             call them hold a copy.
     """
     options = OPTIONS if entry else {**OPTIONS, **INNER}

@@ -21,21 +21,21 @@ class _NoAddresses:
         """Do nothing: the entry's library holds the environments of all that it calls."""
 
 
-class Linked(JITCodeLibrary):  # type: ignore[misc]
+class Linked(JITCodeLibrary):
     """Hold a function that is only linked into others."""
 
     def finalize(self) -> None:
         """Link what the function calls; optimize nothing, and make no machine code."""
-        self._raise_if_finalized()
+        self._raise_if_finalized()  # type: ignore[no-untyped-call]
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalize_dynamic_globals()
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
         """Return that there is none."""
-        self._ensure_finalized()
+        self._ensure_finalized()  # type: ignore[no-untyped-call]
         return 0
 
     @property
@@ -44,7 +44,7 @@ class Linked(JITCodeLibrary):  # type: ignore[misc]
         return _NoAddresses()
 
 
-class LinkingCompiler(Compiler):  # type: ignore[misc]
+class LinkingCompiler(Compiler):
     """Compile an entry from Python whole, and all that it calls, numba's own functions too, to be linked."""
 
     def compile_extra(self, func: Any) -> Any:
@@ -56,6 +56,6 @@ class LinkingCompiler(Compiler):  # type: ignore[misc]
         before = codegen._library_class
         codegen._library_class = Linked
         try:
-            return super().compile_extra(func)
+            return super().compile_extra(func)  # type: ignore[no-untyped-call]
         finally:
             codegen._library_class = before
