@@ -97,7 +97,7 @@ from bitweft.text.bitext import SentencePair
 
 NO_ROOM = np.empty(0, np.float32)
 READ = 10_000  # pairs, after which it is told how many were read
-COMPILING = "compiling the inner loops, once per installation; this takes half a minute"
+COMPILING = "compiling the inner loops, once per installation; this takes up to a minute"
 
 
 class Coded(NamedTuple):
