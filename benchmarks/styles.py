@@ -173,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Make the table."""
     parser = new_parser(__doc__)
     add = parser.add_argument
-    rows = (*LEARNED, *MEASURED)
+    rows = (*LEARNED, *MEASURED, "en-fr:100k")
     add("--rows", nargs="+", default=rows, metavar="TEXT", help=f"texts to measure on ({' '.join(rows)})")
     add("--seeds", type=int, default=3, metavar="N", help="models of each text (3)")
     add("--sizes", type=int, nargs="*", default=SIZES, help="numbers of gold sentences, with the first seed")
