@@ -64,14 +64,16 @@ def draw_sizes(rows: Sequence[dict[str, Any]], path: Path) -> bool:
 
 
 def draw_tuning(runs: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw AER against the number of gold sentences tuned on, a line a text; 0 is the default style."""
+    """Draw AER against the number of gold sentences tuned on; 0 is the default style.
+
+    A text has one line, that of its largest row.
+    """
     figure = Figure(figsize=(5.2, 3.4))
     axes = figure.add_subplot()
-    for run in runs:
+    for name, run in {run["row"].split(",")[0]: run for run in runs}.items():
         tuned = run["tuned"]
         sizes = [0, *(own["sentences"] for own in tuned)]
         rates = [run["styles"]["default"]["aer"], *(own["aer"] for own in tuned)]
-        name = run["row"].split(",")[0]
         (line,) = axes.plot(sizes, rates, marker="o", markersize=3.5, label=name)
         place, color = (sizes[-1], rates[-1]), line.get_color()
         axes.annotate(name, place, (6, -3), textcoords="offset points", fontsize=9, color=color)
