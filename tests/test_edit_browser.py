@@ -355,6 +355,7 @@ def test_disagreements_are_shown_side_by_side_and_settled(visit: Visit, gold: Pa
     ben = Judgment(GoldAlignment.of([(0, 0)], [(1, 2)]), done=True, by="ben")
     tab = visit(annotators={"anna": [anna, None, None, None], "ben": [ben, None, None, None]})
     panel = tab.locator("#settle")
+    assert tab.inner_text("#list [data-item='0'] .badge") == "2 disputed"
     assert panel.locator("h2").inner_text() == "2 disputed links"
     assert [row.split("\t") for row in panel.locator("tr").all_inner_texts()] == [
         ["", "anna", "ben"],
@@ -376,6 +377,7 @@ def test_disagreements_are_shown_side_by_side_and_settled(visit: Visit, gold: Pa
 def test_a_button_learns_from_what_is_done(visit: Visit, gold: Path) -> None:
     tab = visit(number=4, teach=True)
     assert drawn(tab) == {(0, 0), (1, 1), (2, 2)} and tab.is_disabled("#learn")
+    assert tab.inner_text("#least") == "when 2 pairs are done"
     for _ in range(2):  # links 1-1 and 2-2 crossed, and done: this pair, and then the first
         for s, t in ((1, 1), (1, 1), (1, 2), (2, 2), (2, 2), (2, 1)):
             tab.evaluate(f"bitweft.page.hand.set([[{s}, {t}, {json.dumps('sure' if s != t else 'none')}]])")
@@ -384,6 +386,7 @@ def test_a_button_learns_from_what_is_done(visit: Visit, gold: Path) -> None:
     until(tab, "bitweft.page.records.unsaved === 0")
     tab.evaluate("bitweft.page.choose(1)")
     assert (1, 1) in drawn(tab) and numbers(tab, "#totals")["Done"] == "2"
+    assert tab.inner_text("#least") == ""
     tab.click("#learn")
     tab.wait_for_selector("#lesson:has-text('cross-validated on 2 pairs')")
     assert "AER 44.4 % before, 0.0 % after" in tab.inner_text("#lesson")

@@ -25,7 +25,7 @@ bitweft.Page = class {
       element.textContent = graded ? "Score" : "Mean probability";
     }
     this.stage = new bitweft.Stage(this.at("stage"), {
-      lit: (seed) => bitweft.fillReadout(this.at("readout"), this.stage.pair, this.stage.marks, seed, this.hint(this.stage.pair)),
+      lit: (seed) => this.read(seed),
       held: (seed) => this.concord(seed),
       drawn: () => this.drawn(),
     });
@@ -52,6 +52,20 @@ bitweft.Page = class {
 
   hint(pair) {
     return bitweft.hint(pair);
+  }
+
+  // Say what is lit; of the word that is held, also where its places are listed: that may be out of sight.
+  read(seed) {
+    const [line, held] = [this.at("readout"), this.stage.holds];
+    bitweft.fillReadout(line, this.stage.pair, this.stage.marks, seed, this.hint(this.stage.pair));
+    if (!seed?.side || seed.side !== held?.side || seed.at !== held.at) return;
+    const panel = this.at("concordance");
+    const button = bitweft.make("button", { type: "button", class: "plain", id: "places" }, "All places");
+    button.addEventListener("click", () => {
+      panel.scrollIntoView();
+      panel.querySelector("button").focus({ preventScroll: true });
+    });
+    line.append(button);
   }
 
   // A control that the page may lack (no gold, no probabilities): then a silent stand-in.
