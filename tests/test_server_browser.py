@@ -13,7 +13,7 @@ from bitweft import Aligner
 from bitweft.links.formats.registry import read_entries
 from bitweft.server import Limits
 from bitweft.server.service import Service
-from chromium import NEEDED, SIZES, Chromium, kinds, lit, numbers, settle, word
+from chromium import NEEDED, PATIENCE, SIZES, Chromium, kinds, lit, numbers, settle, word
 from serving import align, running
 
 pytestmark = NEEDED
@@ -49,7 +49,7 @@ def visit(chromium: Chromium, address: str) -> Iterator[Visit]:
     ) -> Any:
         tab = chromium.tab(size, scheme)
         tabs.append(tab)
-        tab.set_default_timeout(10_000)
+        tab.set_default_timeout(PATIENCE)
         if not forgiving:
             tab.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
         tab.on("pageerror", lambda error: complaints.append(str(error)))

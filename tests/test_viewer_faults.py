@@ -266,7 +266,7 @@ def test_what_is_said_of_a_word_is_in_sight_in_a_long_pair(show: Open, size: str
     assert 0 <= box(tab, "#concordance")["y"] < SIZES[size][1]
     assert tab.evaluate("document.activeElement.className") == "kwic-line"
     tab.keyboard.press("Escape")
-    assert tab.locator("#places").count() == 0
+    assert not tab.is_visible("#places")
 
 
 def test_the_bands_of_a_long_pair_are_alike(show: Open) -> None:

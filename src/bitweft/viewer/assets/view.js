@@ -56,16 +56,9 @@ bitweft.Page = class {
 
   // Say what is lit; of the word that is held, also where its places are listed: that may be out of sight.
   read(seed) {
-    const [line, held] = [this.at("readout"), this.stage.holds];
-    bitweft.fillReadout(line, this.stage.pair, this.stage.marks, seed, this.hint(this.stage.pair));
-    if (!seed?.side || seed.side !== held?.side || seed.at !== held.at) return;
-    const panel = this.at("concordance");
-    const button = bitweft.make("button", { type: "button", class: "plain", id: "places" }, "All places");
-    button.addEventListener("click", () => {
-      panel.scrollIntoView();
-      panel.querySelector("button").focus({ preventScroll: true });
-    });
-    line.append(button);
+    const held = this.stage.holds;
+    bitweft.fillReadout(this.at("readout"), this.stage.pair, this.stage.marks, seed, this.hint(this.stage.pair));
+    this.at("places").hidden = !seed?.side || seed.side !== held?.side || seed.at !== held.at;
   }
 
   // A control that the page may lack (no gold, no probabilities): then a silent stand-in.
@@ -89,6 +82,10 @@ bitweft.Page = class {
       this.control(id).checked = this.state[id];
     }
     on("fit", "change", () => this.setFit(this.at("fit").checked));
+    on("places", "click", () => {
+      this.at("concordance").scrollIntoView();
+      this.at("concordance").querySelector("button").focus({ preventScroll: true });
+    });
     on("theme", "click", bitweft.turnTheme);
     on("ask", "click", () => this.at("help").showModal());
     on("browse-open", "click", () => this.browse(true));
