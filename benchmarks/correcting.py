@@ -7,8 +7,8 @@ The annotator corrects sentences of dev in the order of `bitweft edit` (least ce
 or in a random one. After 5, 10, 20 … sentences the model is tuned on them, from what it was before any, and
 aligns test; where that is too little for the recipe to learn from, it stays as it was. Clicks are those that
 make the suggested links of a test sentence its gold links in the editor's matrix: a click makes a link, turns
-it into a possible one or takes it away; a drag does so with a block. Writes correcting.json and correcting.md;
-with --docs also the table of docs/performance.md.
+it into a possible one or takes it away; a drag does so with a block. Writes correcting.json and
+correcting.md; with --docs also the table of docs/performance.md.
 """
 
 from __future__ import annotations
