@@ -26,7 +26,7 @@ def test_clicks_are_those_of_the_editor() -> None:
     assert correcting.clicks(Alignment.of([(0, 0), (1, 1), (2, 2)]), gold) == 1  # sure → possible
     assert correcting.clicks(Alignment.of([(0, 0), (3, 3)]), gold) == 3  # 3-3 away, 1-1, 2?2
     block = [(s, t) for s in (4, 5) for t in (6, 7, 8)]
-    assert correcting.clicks(Alignment.of(block[:2]), GoldAlignment.of(block)) == 1  # over what is linked, too
+    assert correcting.clicks(Alignment.of(block[:2]), GoldAlignment.of(block)) == 1  # over links, too
     assert correcting.clicks(Alignment.of(block), GoldAlignment.of([])) == 1
     assert correcting.clicks(Alignment(), GoldAlignment.of(block[:5])) == 2
     assert correcting.clicks(Alignment.of(block[:5]), GoldAlignment.of(block[:1])) == 2

@@ -159,8 +159,8 @@ def test_the_commands(run: Run, tmp_path: Path) -> None:
     assert Path("f").read_bytes() == kept
     assert run("eflomal-makepriors", "-i", joint, "-f", "f", "-r", "r", "--priors", "p") == (0, "", "")
     assert run("eflomal-makepriors", "-i", joint, "-f", "f", "-r", "r")[1] == Path("p").read_text()
-    links = [Path(name).read_text().splitlines() for name in "fr"]
-    assert Path("p").read_text() == written(calculate_priors(*text(), *links))
+    forward, reverse = (Path(name).read_text().splitlines() for name in "fr")
+    assert Path("p").read_text() == written(calculate_priors(*text(), forward, reverse))
     code, _, err = run("eflomal-align", "-i", joint, *files, "-p", "p", "--overwrite", "-v")
     assert code == 0
     assert "have no meaning here and were left out" in err

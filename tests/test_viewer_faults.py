@@ -260,7 +260,7 @@ def test_what_is_said_of_a_word_is_in_sight_in_a_long_pair(show: Open, size: str
     tab.click(word("source", 0))
     settle(tab)
     line = box(tab, "#readout")
-    assert 0 <= line["y"] and line["y"] + line["height"] <= SIZES[size][1]
+    assert line["y"] >= 0 and line["y"] + line["height"] <= SIZES[size][1]
     tab.click("#places")
     settle(tab)
     assert 0 <= box(tab, "#concordance")["y"] < SIZES[size][1]
