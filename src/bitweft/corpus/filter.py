@@ -120,11 +120,11 @@ class Judge:
         """
         if not self._styled:
             return inference.alignment
-        known = [
-            [word in counts or word.lower() in counts for word in sentence.tokens]
+        source, target = (
+            np.array([word in counts or word.lower() in counts for word in sentence.tokens])
             for sentence, counts in zip(pair, self._words, strict=True)
-        ]
-        both = np.outer(*known)
+        )
+        both = source[:, None] & target[None, :]
         linked = (self._aligner.recipe.soft_links(pair) >= LINKED) & both
         for link in inference.alignment.links:
             linked[link] |= not both[link]
