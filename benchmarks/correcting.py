@@ -6,9 +6,9 @@
 The annotator corrects sentences of dev in the order of `bitweft edit` (least certain first, no two alike),
 or in a random one. After 5, 10, 20 … sentences the model is tuned on them, from what it was before any, and
 aligns test; where that is too little for the recipe to learn from, it stays as it was. Clicks are those that
-make the suggested links of a test sentence its gold links in the editor: one to add a link or to turn it into
-a possible one, two to take it away. Writes correcting.json and correcting.md; with --docs also the table of
-docs/performance.md.
+make the suggested links of a test sentence its gold links in the editor's matrix: a click makes a link, turns
+it into a possible one or takes it away; a drag does so with a block. Writes correcting.json and
+correcting.md; with --docs also the table of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from __future__ import annotations
 import random
 import statistics
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
 from bitweft import Aligner
 from bitweft.edit import teaching_order, uncertainty
 from bitweft.errors import UsageError
-from bitweft.links.alignment import Alignment, GoldAlignment
+from bitweft.links.alignment import Alignment, GoldAlignment, Link
 from bitweft.links.evaluate import evaluate
 from bitweft.recipes.base import Decoding, Offer
 from bitweft.recipes.base import require as require_offer
@@ -48,14 +49,31 @@ Part = tuple[list[SentencePair], list[GoldAlignment]]
 
 
 def clicks(suggested: Alignment, gold: GoldAlignment) -> int:
-    """Count the clicks that turn suggested links, all sure, into gold links: none → sure → possible → none.
-
-    Shift makes a link possible at once.
-    """
+    """Count the clicks and drags that turn suggested links, all sure, into gold links."""
     links = set(suggested.links)
-    wrong = len(links - gold.possible)
-    weaker = len(links & (gold.possible - gold.sure))
-    return 2 * wrong + weaker + len(gold.possible - links)
+    wrong, weaker = links - gold.possible, set(gold.possible - gold.sure)
+    return blocks(wrong, wrong) + blocks(gold.sure - links, set(gold.sure)) + blocks(weaker, weaker)
+
+
+def blocks(wanted: AbstractSet[Link], allowed: AbstractSet[Link]) -> int:
+    """Count blocks of allowed cells that hold all wanted ones, at each step the one that holds the most."""
+    left, found = set(wanted), 0
+    candidates = list(_rectangles(allowed))
+    while left:
+        left -= max(candidates, key=lambda block: len(block & left))
+        found += 1
+    return found
+
+
+def _rectangles(allowed: AbstractSet[Link]) -> Iterator[set[Link]]:
+    """Give, for each first cell, the widest block of each height."""
+    for top, left in allowed:
+        right = max(t for _, t in allowed)
+        s = top
+        while (s, left) in allowed:
+            right = next(t for t in range(left, right + 1) if t == right or (s, t + 1) not in allowed)
+            yield {(row, t) for row in range(top, s + 1) for t in range(left, right + 1)}
+            s += 1
 
 
 def play(

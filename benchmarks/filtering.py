@@ -1,23 +1,24 @@
 """How well are pairs told from damaged ones? bitweft's quality and score, eflomal's scores, lengths.
 
-    python benchmarks/filtering.py ro-en en-fr:50k en-cs:50k --docs
+    python benchmarks/filtering.py --docs
+    python benchmarks/filtering.py en-fr:50k --systems bitweft length
 
 Blocks of 20 lines of the training text are held out, one of 25; systems learn from the rest. Each held pair
 is damaged in every way of `DAMAGES`, as the trainers of filters do. ROC-AUC is the chance that a good pair
 is ranked above a damaged one; false accepts are the damaged pairs left when 95 % of the good ones are kept.
 
 eflomal learns from the same text, makes priors of its links, and scores good and damaged pairs together, by
-these priors; its two directions are averaged. It is looked for beside Python, or in --eflomal DIR.
+these priors; its two directions are averaged. Writes filtering.json and filtering.md, where the figures of
+rows and systems that were not run stay; with --docs also the table of docs/filtering.md.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,16 +29,19 @@ from scipy.stats import rankdata
 
 from bitweft.aligner import Aligner
 from bitweft.corpus.filter import Judge
-from corpora import ROOT, Row, pairs_of
+from corpora import ROOT, Row, pairs_of, require
+from reporting import fill_block, new_parser, parse, read_results, say, surroundings, write_json, write_text
+from reporting import table as markdown_table
 
 Words: TypeAlias = list[str]
 Pair: TypeAlias = tuple[Words, Words]
+RowFigures: TypeAlias = dict[str, dict[str, dict[str, float]]]  # by column, then by damage
 Damage: TypeAlias = Callable[[random.Random, "Text", int], Pair]
 
 BLOCK, EVERY, HELD = 20, 25, 12
 RECALL = 0.95
-RESULTS = ROOT / "benchmarks" / "results" / "filtering"
-SYSTEMS = ("bitweft quality", "bitweft score", "eflomal", "length ratio")
+ROWS = ("ro-en", "en-fr:50k", "en-cs:50k", "grc-en")
+COLUMNS = ("bitweft quality", "bitweft score", "eflomal", "length ratio")
 
 
 @dataclass(frozen=True)
@@ -167,8 +171,14 @@ def _log_ratio(pair: Pair) -> float:
     return float(np.log(target / source))
 
 
-def by_eflomal(text: Text, bad: dict[str, list[Pair]], commands: Path, directory: Path) -> dict[str, Scores]:
+def by_eflomal(text: Text, bad: dict[str, list[Pair]]) -> dict[str, Scores]:
     """Score by eflomal, with priors from the text: lower is better there, so the sign is changed."""
+    with TemporaryDirectory() as directory:
+        return {"eflomal": _eflomal_scores(text, bad, Path(directory))}
+
+
+def _eflomal_scores(text: Text, bad: dict[str, list[Pair]], directory: Path) -> Scores:
+    commands = Path(sys.executable).parent
     files = _write(text.train, directory / "train")
     links = [str(directory / name) for name in ("forward", "backward")]
     priors = str(directory / "priors")
@@ -183,7 +193,7 @@ def by_eflomal(text: Text, bad: dict[str, list[Pair]], commands: Path, directory
         both = [np.array(Path(path).read_text(encoding="utf-8").split(), float) for path in links]
         scores = (-(both[0] + both[1]) / 2).tolist()
         found[name] = scores[: len(text.held)], scores[len(text.held) :]
-    return {"eflomal": found}
+    return found
 
 
 def _write(pairs: Sequence[Pair], path: Path) -> list[str]:
@@ -197,60 +207,63 @@ def _run(*command: str | Path) -> None:
     subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
 
 
-def measure(row: Row, commands: Path | None) -> dict[str, dict[str, dict[str, float]]]:
-    """Measure every system on every damage: system -> damage -> figures."""
+SYSTEMS: dict[str, Callable[[Text, dict[str, list[Pair]]], dict[str, Scores]]] = {
+    "bitweft": by_bitweft,
+    "eflomal": by_eflomal,
+    "length": by_length,
+}
+
+
+def measure(row: Row, systems: Sequence[str]) -> RowFigures:
+    """Measure systems on every damage: column -> damage -> figures."""
     text = Text.of(row)
     bad = damaged(text)
-    found = {**by_bitweft(text, bad), **by_length(text, bad)}
-    if commands is not None:
-        with TemporaryDirectory() as directory:
-            found |= by_eflomal(text, bad, commands, Path(directory))
     return {
-        system: {
+        column: {
             name: {"auc": round(auc(*scores), 4), "false_accepts": round(false_accepts(*scores), 4)}
             for name, scores in own.items()
         }
-        for system, own in found.items()
+        for system in systems
+        for column, own in SYSTEMS[system](text, bad).items()
     }
 
 
-def table(results: dict[str, dict[str, dict[str, dict[str, float]]]]) -> str:
-    """Write the figures as a table: AUC, and false accepts in per cent."""
-    systems = [name for name in SYSTEMS if any(name in own for own in results.values())]
-    lines = [f"| text | damage | {' | '.join(systems)} |", "|---" * (len(systems) + 2) + "|"]
-    for row, own in results.items():
-        for damage in DAMAGES:
-            cells = []
-            for system in systems:
-                figures = own.get(system, {}).get(damage)
-                shown = figures and f"{figures['auc']:.4f}, {100 * figures['false_accepts']:.1f} %"
-                cells.append(shown or "–")
-            lines.append(f"| {row} | {damage} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+def table(results: Mapping[str, RowFigures]) -> str:
+    """Write the figures as a table: AUC, and false accepts in per cent; a dash for what was not run."""
+    columns = [name for name in COLUMNS if any(name in own for own in results.values())]
+
+    def shown(figures: dict[str, float] | None) -> str:
+        return f"{figures['auc']:.4f}, {100 * figures['false_accepts']:.1f} %" if figures else "–"
+
+    lines = [
+        [row, damage, *(shown(own.get(column, {}).get(damage)) for column in columns)]
+        for row, own in results.items()
+        for damage in DAMAGES
+    ]
+    return markdown_table(["text", "damage", *columns], lines)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the rows asked for, print the table, and keep it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = new_parser(__doc__)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"en-fr, en-fr:50k ({' '.join(ROWS)})")
+    parser.add_argument("--systems", nargs="+", choices=tuple(SYSTEMS), default=tuple(SYSTEMS))
+    args = parse(parser, arguments, page="docs/filtering.md")
+    path = args.output / "filtering.json"
+    kept: dict[str, RowFigures] = (
+        json.loads(path.read_text(encoding="utf-8"))["figures"] if path.exists() else {}
     )
-    parser.add_argument("rows", nargs="+", metavar="ROW", help="en-fr, en-fr:50k")
-    parser.add_argument("--eflomal", type=Path, default=Path(sys.executable).parent, metavar="DIR")
-    parser.add_argument("--docs", action="store_true", help="keep the figures in benchmarks/results")
-    args = parser.parse_args()
-    commands: Path | None = args.eflomal
-    if not (args.eflomal / "eflomal-align").exists():
-        print(f"no eflomal in {args.eflomal}: measured without it", file=sys.stderr)
-        commands = None
-    kept = RESULTS.with_suffix(".json")
-    results = json.loads(kept.read_text(encoding="utf-8")) if args.docs and kept.exists() else {}
-    for name in args.rows:
-        row = Row.parse(name)
-        results[str(row)] = {**results.get(str(row), {}), **measure(row, commands)}  # what was not run stays
-        print(table({str(row): results[str(row)]}), flush=True)
-        if args.docs:
-            kept.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-            RESULTS.with_suffix(".md").write_text(table(results), encoding="utf-8")
+    rows = [] if args.publish else [Row.parse(name) for name in args.rows or ROWS]
+    require(row.text for row in rows)
+    for row in rows:
+        say(f"{row}: {', '.join(args.systems)}")
+        kept[str(row)] = {**kept.get(str(row), {}), **measure(row, args.systems)}
+        write_json(path, {"figures": kept, **surroundings()})
+    text = table(read_results(path)["figures"])
+    write_text(path.with_suffix(".md"), text + "\n")
+    print(text)
+    if args.docs:
+        fill_block(ROOT / "docs" / "filtering.md", "filtering", text)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,8 @@ FLAGS = [
     "--disable-sync",
 ]
 
+PATIENCE = 30_000  # milliseconds, of a machine that has other things to do
+
 Open: TypeAlias = Callable[..., Any]
 
 
@@ -71,7 +73,7 @@ def shown(chromium: Chromium, folder: Path) -> Iterator[Open]:
             write_page(*arguments, stream=stream, **options)
         tab = chromium.tab(size, scheme)
         tabs.append(tab)
-        tab.set_default_timeout(10_000)
+        tab.set_default_timeout(PATIENCE)
         tab.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
         tab.on("pageerror", lambda error: complaints.append(str(error)))
         tab.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
@@ -93,7 +95,7 @@ def settle(tab: Any) -> None:
 
 def until(tab: Any, test: str) -> None:
     """Wait until an expression is true: Playwright's own way needs eval, which the pages' policy forbids."""
-    for _ in range(400):
+    for _ in range(PATIENCE // 25):
         if tab.evaluate(test):
             return
         tab.wait_for_timeout(25)

@@ -24,7 +24,12 @@ def test_clicks_are_those_of_the_editor() -> None:
     gold = GoldAlignment.of([(0, 0), (1, 1)], [(2, 2)])
     assert correcting.clicks(Alignment.of([(0, 0), (1, 1)]), gold) == 1  # 2?2, with shift
     assert correcting.clicks(Alignment.of([(0, 0), (1, 1), (2, 2)]), gold) == 1  # sure → possible
-    assert correcting.clicks(Alignment.of([(0, 0), (3, 3)]), gold) == 4  # 3-3 → possible → none, 1-1, 2?2
+    assert correcting.clicks(Alignment.of([(0, 0), (3, 3)]), gold) == 3  # 3-3 away, 1-1, 2?2
+    block = [(s, t) for s in (4, 5) for t in (6, 7, 8)]
+    assert correcting.clicks(Alignment.of(block[:2]), GoldAlignment.of(block)) == 1  # over links, too
+    assert correcting.clicks(Alignment.of(block), GoldAlignment.of([])) == 1
+    assert correcting.clicks(Alignment(), GoldAlignment.of(block[:5])) == 2
+    assert correcting.clicks(Alignment.of(block[:5]), GoldAlignment.of(block[:1])) == 2
     assert correcting.clicks(Alignment(), GoldAlignment.of([])) == 0
 
 
@@ -41,11 +46,11 @@ def test_corrections_of_an_annotator_teach() -> None:
         ("certainty", 4),
         ("random", 4),
     ]
-    assert rows["none", 0] == [{"aer": pytest.approx(2 / 3), "clicks": 6}]
+    assert rows["none", 0] == [{"aer": pytest.approx(2 / 3), "clicks": 4}]
     assert rows["certainty", 4][0]["aer"] == 0 and rows["certainty", 4][0]["clicks"] == 0
     assert len(rows["random", 2]) == 2 and len(rows["random", 4]) == 1
     lines = correcting.markdown(found).splitlines()
-    assert lines[2] == "| 0 | 66.67 | 66.67 | 6.0 | 6.0 |" and lines[-1] == "| 4 | 0.00 | 0.00 | 0.0 | 0.0 |"
+    assert lines[2] == "| 0 | 66.67 | 66.67 | 4.0 | 4.0 |" and lines[-1] == "| 4 | 0.00 | 0.00 | 0.0 | 0.0 |"
 
 
 def test_too_little_to_learn_from_is_no_end() -> None:
@@ -60,7 +65,7 @@ def test_too_little_to_learn_from_is_no_end() -> None:
     (first,) = (
         row["runs"][0] for row in found["rows"] if row["order"] == "certainty" and row["sentences"] == 1
     )
-    assert first["chosen"] == "nothing: 2 sentences or more, got 1" and first["clicks"] == 6
+    assert first["chosen"] == "nothing: 2 sentences or more, got 1" and first["clicks"] == 4
     with pytest.raises(UsageError, match="2 sentences are too few to learn from some"):
         learn(load, PAIRS[:2], GOLD[:2])
 

@@ -14,7 +14,7 @@ from bitweft.edit import GoldStore, Judgment
 from bitweft.links.alignment import Alignment, GoldAlignment, Link
 from bitweft.recipes.base import Inference
 from bitweft.text.bitext import Sentence, SentencePair
-from chromium import NEEDED, SIZES, Chromium, kinds, listed, numbers, pair, settle, until, word
+from chromium import NEEDED, PATIENCE, SIZES, Chromium, kinds, listed, numbers, pair, settle, until, word
 from editing import PAIRS, SUGGESTED, edited
 
 pytestmark = NEEDED
@@ -40,7 +40,7 @@ def visit(chromium: Chromium, gold: Path) -> Iterator[Visit]:
                 served.append(stack.enter_context(edited(gold, **session)))
             tab = chromium.tab(size)
             stack.callback(tab.close)
-            tab.set_default_timeout(10_000)
+            tab.set_default_timeout(PATIENCE)
             if not forgiving:
                 tab.on("console", lambda m: complaints.extend([m.text] * (m.type in ("error", "warning"))))
             tab.on("pageerror", lambda error: complaints.append(str(error)))
@@ -91,6 +91,8 @@ def test_links_are_made_with_the_mouse(visit: Visit, gold: Path, size: str) -> N
     kept = saved(tab, gold)
     assert kept.gold == GoldAlignment.of((SURE - {(4, 5)}) | {(5, 5)}, {(4, 4)})
     assert kept.by == "anna" and not kept.done
+    tab.locator(".grip[data-s='5'][data-t='5']").dispatch_event("contextmenu")  # none, at once
+    assert saved(tab, gold).gold == GoldAlignment.of(SURE - {(4, 5)}, {(4, 4)})
 
 
 def seat(tab: Any, s: int, t: int) -> tuple[float, float]:
@@ -110,6 +112,9 @@ def test_cells_are_clicked_and_blocks_dragged(visit: Visit, gold: Path, fit: boo
         assert saved(tab, gold).gold == GoldAlignment.of(
             SURE | ({(5, 5)} if kind == "sure" else set()), {(5, 5)} if kind == "possible" else set()
         )
+    tab.mouse.click(*seat(tab, 3, 3), button="right")
+    assert saved(tab, gold).gold == GoldAlignment.of(SURE - {(3, 3)})
+    tab.mouse.click(*seat(tab, 3, 3))
     block = {(s, t) for s in (1, 2) for t in (1, 2, 3)}
     for left in (SURE | block, SURE - block):  # all of it, then none of it
         tab.mouse.move(*seat(tab, 1, 1))
@@ -188,6 +193,8 @@ def test_the_keyboard_alone_does_everything(visit: Visit, gold: Path) -> None:
     assert saved(tab, gold).gold == GoldAlignment.of(SURE | {(4, 4)})
     press(tab, "Shift+Enter")
     assert saved(tab, gold).gold == GoldAlignment.of(SURE, {(4, 4)})
+    press(tab, "Delete")
+    assert saved(tab, gold).gold == GoldAlignment.of(SURE)
     press(tab, "Escape u")
     assert tab.evaluate("document.activeElement.textContent") == "hill"
     press(tab, "x")
@@ -207,6 +214,8 @@ def test_the_keyboard_alone_does_everything(visit: Visit, gold: Path) -> None:
         and (1, 1) not in saved(tab, gold).gold.sure
     )
     assert tab.get_by_role("button", name="house – bleue: possible").count() == 1
+    press(tab, "Shift+ArrowUp Delete")
+    assert not {(1, 2), (2, 2)} & saved(tab, gold).gold.possible
     press(tab, "d")
     assert saved(tab, gold).done and tab.input_value("#place") != "1"
     assert numbers(tab, "#totals") == {"Pairs": "4", "Done": "1"}
@@ -355,6 +364,7 @@ def test_disagreements_are_shown_side_by_side_and_settled(visit: Visit, gold: Pa
     ben = Judgment(GoldAlignment.of([(0, 0)], [(1, 2)]), done=True, by="ben")
     tab = visit(annotators={"anna": [anna, None, None, None], "ben": [ben, None, None, None]})
     panel = tab.locator("#settle")
+    assert tab.inner_text("#list [data-item='0'] .badge") == "2 disputed"
     assert panel.locator("h2").inner_text() == "2 disputed links"
     assert [row.split("\t") for row in panel.locator("tr").all_inner_texts()] == [
         ["", "anna", "ben"],
@@ -376,6 +386,7 @@ def test_disagreements_are_shown_side_by_side_and_settled(visit: Visit, gold: Pa
 def test_a_button_learns_from_what_is_done(visit: Visit, gold: Path) -> None:
     tab = visit(number=4, teach=True)
     assert drawn(tab) == {(0, 0), (1, 1), (2, 2)} and tab.is_disabled("#learn")
+    assert tab.inner_text("#least") == "when 2 pairs are done"
     for _ in range(2):  # links 1-1 and 2-2 crossed, and done: this pair, and then the first
         for s, t in ((1, 1), (1, 1), (1, 2), (2, 2), (2, 2), (2, 1)):
             tab.evaluate(f"bitweft.page.hand.set([[{s}, {t}, {json.dumps('sure' if s != t else 'none')}]])")
@@ -384,6 +395,7 @@ def test_a_button_learns_from_what_is_done(visit: Visit, gold: Path) -> None:
     until(tab, "bitweft.page.records.unsaved === 0")
     tab.evaluate("bitweft.page.choose(1)")
     assert (1, 1) in drawn(tab) and numbers(tab, "#totals")["Done"] == "2"
+    assert tab.inner_text("#least") == ""
     tab.click("#learn")
     tab.wait_for_selector("#lesson:has-text('cross-validated on 2 pairs')")
     assert "AER 44.4 % before, 0.0 % after" in tab.inner_text("#lesson")

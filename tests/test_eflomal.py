@@ -149,6 +149,9 @@ def test_the_commands(run: Run, tmp_path: Path) -> None:
     assert (code, out) == (0, "")
     assert err == "bitweft: --model, --length: accepted, but without a meaning here\n"
     kept = Path("f").read_bytes()
+    Aligner(threads=1).align(*text(), "own-f", "own-r", "own-F", "own-R")
+    for name in "frFR":
+        assert Path(name).read_bytes() == Path(f"own-{name}").read_bytes()
     code, _, err = run("eflomal-align", "-i", joint, *files)
     assert code == 1
     assert "f: exists already; give --overwrite" in err
@@ -156,6 +159,8 @@ def test_the_commands(run: Run, tmp_path: Path) -> None:
     assert Path("f").read_bytes() == kept
     assert run("eflomal-makepriors", "-i", joint, "-f", "f", "-r", "r", "--priors", "p") == (0, "", "")
     assert run("eflomal-makepriors", "-i", joint, "-f", "f", "-r", "r")[1] == Path("p").read_text()
+    forward, reverse = (Path(name).read_text().splitlines() for name in "fr")
+    assert Path("p").read_text() == written(calculate_priors(*text(), forward, reverse))
     code, _, err = run("eflomal-align", "-i", joint, *files, "-p", "p", "--overwrite", "-v")
     assert code == 0
     assert "have no meaning here and were left out" in err

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from bitweft.cli import main
-from bitweft.corpus.filter import WORST, Cut, Judge, Judgment, Judgments, disorder
+from bitweft.corpus.filter import LINKED, WORST, Cut, Judge, Judgment, Judgments, disorder
 from bitweft.corpus.language import LanguagePair
 from bitweft.links.alignment import Alignment
+from bitweft.text.bitext import Bitext
 from small import aligner, sample
 
 Run = Callable[..., tuple[int, str, str]]
@@ -57,6 +58,16 @@ def test_damaged_pairs_are_below_good_ones(pairs: list[tuple[str, str]]) -> None
 def test_a_judgment_depends_on_the_pair_alone(pairs: list[tuple[str, str]]) -> None:
     together = qualities(pairs[:20])
     assert together == [qualities([pair])[0] for pair in pairs[:20]]
+
+
+def test_links_are_judged_before_they_follow_a_style(pairs: list[tuple[str, str]]) -> None:
+    found = 0
+    for pair in Bitext.of(pairs[:20]):
+        linked = aligner().recipe.soft_links(pair) >= LINKED
+        (judgment,) = Judge(aligner()).judge([pair])
+        assert judgment.unlinked == pytest.approx(1 - (linked.any(0).mean() + linked.any(1).mean()) / 2)
+        found += judgment.unlinked != 0
+    assert found
 
 
 def test_reasons() -> None:

@@ -156,6 +156,12 @@ def test_the_threshold_begins_where_the_links_were_cut(show: Open) -> None:
     assert numbers(tab, "#totals")["Links"] == "3"
 
 
+def test_links_that_are_all_certain_have_no_threshold(show: Open) -> None:
+    tab = show(PAIRS[2:], [Alignment.of([(0, 0)], [1.0])])
+    assert tab.locator("#threshold").count() == 0 and "probable" not in tab.inner_text("#legend")
+    assert tab.inner_text("#list .badge") == ""
+
+
 def test_an_empty_pair_says_that_it_is_empty(show: Open) -> None:
     tab = show([pair("", ""), pair("a", "")], [Alignment(), Alignment()])
     assert "Both sentences" in tab.inner_text("#stage") and tab.inner_text("#readout") == ""
@@ -245,3 +251,28 @@ def test_a_clicked_word_shows_every_place_it_stands_at(show: Open, size: str) ->
     assert panel.locator(".translations li").all_inner_texts() == ["la 2", "no link 1"]
     panel.locator(".kwic-line").last.click()
     assert tab.input_value("#place") == "4" and not panel.is_visible()
+
+
+@pytest.mark.parametrize("size", list(SIZES))
+def test_what_is_said_of_a_word_is_in_sight_in_a_long_pair(show: Open, size: str) -> None:
+    tab = show([LONG], [Alignment.of(DIAGONAL, [0.9] * 60)], size=size)
+    tab.evaluate("document.querySelector('#stage').style.minHeight = '3000px'")
+    tab.click(word("source", 0))
+    settle(tab)
+    line = box(tab, "#readout")
+    assert line["y"] >= 0 and line["y"] + line["height"] <= SIZES[size][1]
+    tab.click("#places")
+    settle(tab)
+    assert 0 <= box(tab, "#concordance")["y"] < SIZES[size][1]
+    assert tab.evaluate("document.activeElement.className") == "kwic-line"
+    tab.keyboard.press("Escape")
+    assert not tab.is_visible("#places")
+
+
+def test_the_bands_of_a_long_pair_are_alike(show: Open) -> None:
+    tab = show(PAIRS, ALIGNMENTS)
+    cuts = tab.evaluate(
+        "bitweft.bands(Array(27).fill(60), Array(27).fill(60),"
+        " Array.from({ length: 27 }, (_, k) => ({ s: k, t: k })), 860, 6)"
+    )
+    assert [cut[1] - cut[0] for cut in cuts] == [9, 9, 9]  # not 13, 13 and 1

@@ -87,6 +87,11 @@ def open_text(args: argparse.Namespace) -> Bitext:
     return Bitext(args.source, args.target)
 
 
+def sides(text: Bitext) -> tuple[Iterator[str], Iterator[str]]:
+    """Give the lines of the source, and those of the target."""
+    return (pair.source.text for pair in text), (pair.target.text for pair in text)
+
+
 def log(verbose: bool) -> None:
     """Let what the module logs go to standard error, if asked."""
     logging.basicConfig(
@@ -114,10 +119,8 @@ def run(args: argparse.Namespace) -> None:
         threads=args.threads,
     )
     priors = None if args.priors is None else Named(args.priors)
-    source, target = ((pair[side].text for pair in text) for side in (0, 1))
     aligner.align(
-        source,
-        target,
+        *sides(text),
         links_filename_fwd=args.forward_links,
         links_filename_rev=args.reverse_links,
         scores_filename_fwd=args.forward_scores,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bitweft.cli.eflomal_align import Named, add_text, log, open_text
+from bitweft.cli.eflomal_align import Named, add_text, log, open_text, sides
 from bitweft.storage.output import open_output, refuse_inputs
 
 DESCRIPTION = """\
@@ -37,7 +37,6 @@ def run(args: argparse.Namespace) -> None:
         if path is None:
             continue
         refuse_inputs(path, inputs)
-        source, target = ((pair[side].text for pair in text) for side in (0, 1))
-        counts = calculate_priors(source, target, links[0], links[1], reverse=reverse)
+        counts = calculate_priors(*sides(text), links[0], links[1], reverse=reverse)
         with open_output(path, force=True) as stream:
             write_priors(stream, *counts)

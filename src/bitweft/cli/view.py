@@ -118,7 +118,8 @@ def _others(args: argparse.Namespace, text: Bitext | JsonLines) -> Iterator[Alig
 def _write_page(args: argparse.Namespace, text: Bitext | JsonLines, stream: TextIO) -> int:
     linked = tee(linked_pairs(args, text), 3)
     name = _base(args.model or args.links or args.source)
-    parts = [f"model {name}" if args.model is not None else f"links {name}"]
+    parts = [f"model {name}"] if args.model is not None else []
+    parts += [f"links {name}"] if args.links is not None else []  # otherwise the title names them
     parts += [f"gold {_base(args.gold)}"] if args.gold is not None else []
     parts += [f"compared with {_base(args.compare)}"] if args.compare is not None else []
     return page(

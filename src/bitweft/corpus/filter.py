@@ -12,7 +12,7 @@ import tempfile
 import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from bitweft.aligner import Aligner
 from bitweft.corpus.language import LanguagePair
 from bitweft.links.alignment import Alignment
-from bitweft.recipes.base import STYLES, Decoding, Inference, Offer, require
+from bitweft.recipes.base import Decoding, Inference, Offer, require
 from bitweft.text.bitext import SentencePair
 from bitweft.text.inputs import PairLike
 
@@ -30,6 +30,7 @@ WORST = -100.0  # the quality of a pair without words on a side, or too long to 
 # Romanian-English, English-French and English-Czech text of benchmarks/filtering.py.
 UNLINKED, GAP, LENGTH, LANGUAGE, COPIED, ORDER = 8.0, 12.0, 4.0, 20.0, 8.0, 16.0
 COPY = 0.6  # of the words, from which on it is a copy rather than names and numbers
+LINKED = 0.2  # from which on both directions together link two words
 FEW = 3  # words that a copy has at least
 DISORDER = 0.6  # from which on the order of the links rather is that of shuffled words
 FEWEST = 4  # linked words that have an order
@@ -75,18 +76,15 @@ class Judge:
         """
         require(aligner.recipe, Offer.SCORES, "filter")
         self._aligner = aligner
-        # Links of whole phrases are given where a word has no counterpart, too: links of words tell more.
-        self._style = STYLES["words"] if Offer.STYLE in aligner.recipe.offers else None
-        source, target = aligner.recipe.word_counts
+        self._styled = Offer.STYLE in aligner.recipe.offers
+        self._words = source, target = aligner.recipe.word_counts
         self._languages = LanguagePair(source, target)
         lengths = [sum(len(word) * count for word, count in words.items()) for words in (source, target)]
         self._usual = math.log((lengths[1] + 1) / (lengths[0] + 1))
 
     def judge(self, pairs: Iterable[PairLike], *, longest: int | None = None) -> Iterator[Judgment]:
         """Judge each of some pairs, as they come, in order."""
-        decoding = Decoding(style=self._style)
-        if longest is not None:
-            decoding = replace(decoding, longest=longest)
+        decoding = Decoding() if longest is None else Decoding(longest=longest)
         for pair, inference in self._aligner.stream(pairs, decoding=decoding):
             yield self.judgment(pair, inference)
 
@@ -95,8 +93,9 @@ class Judge:
         source, target = pair.source.tokens, pair.target.tokens
         if not source or not target or inference.too_long or inference.score is None:
             return Judgment(WORST, 0, 1, 1, 0, 0, 0, 0, inference.too_long)
+        alignment = self._links(pair, inference)
         gaps = [
-            _gaps({link[side] for link in inference.alignment.links}, len(words))
+            _gaps({link[side] for link in alignment.links}, len(words))
             for side, words in enumerate((source, target))
         ]
         unlinked = (gaps[0][0] + gaps[1][0]) / 2
@@ -107,10 +106,30 @@ class Judge:
         copied = _copied(source, target)
         quality = inference.score - UNLINKED * unlinked - GAP * gap - LENGTH * abs(length)
         quality += LANGUAGE * min(0.0, language) - COPIED * max(0.0, copied - COPY)
-        order = disorder(inference.alignment)
+        order = disorder(alignment)
         quality -= ORDER * max(0.0, order - DISORDER)
         explained = (unlinked, gap, length, language, copied, order)
         return Judgment(max(quality, WORST + 1), inference.score, *explained)
+
+    def _links(self, pair: SentencePair, inference: Inference) -> Alignment:
+        """Return the links to judge by.
+
+        A style is learned from links of translations, so that words of wrong partners get links in it, too:
+        what both directions say tells more. Not so of words that the model has never seen, which they link
+        with whatever is left.
+        """
+        if not self._styled:
+            return inference.alignment
+        source, target = (
+            np.array([word in counts or word.lower() in counts for word in sentence.tokens])
+            for sentence, counts in zip(pair, self._words, strict=True)
+        )
+        both = source[:, None] & target[None, :]
+        linked = (self._aligner.recipe.soft_links(pair) >= LINKED) & both
+        for link in inference.alignment.links:
+            linked[link] |= not both[link]
+        found: list[list[int]] = np.argwhere(linked).tolist()
+        return Alignment.of([(s, t) for s, t in found])
 
 
 def disorder(alignment: Alignment) -> float:

@@ -249,7 +249,10 @@ bitweft.EditPage = class extends bitweft.Page {
     const items = [["Pairs", this.corpus.size.toLocaleString("en")], ["Done", done.toLocaleString("en")]];
     bitweft.fillNumbers(this.at("totals"), items);
     const button = this.at("learn");
-    if (button) button.disabled = this.learning || done < this.edit.least;
+    if (!button) return;
+    const few = done < this.edit.least;
+    button.disabled = this.learning || few;
+    this.at("least").textContent = few ? `when ${this.edit.least} pairs are done` : "";
   }
 
   numbers() {
@@ -268,7 +271,8 @@ bitweft.EditPage = class extends bitweft.Page {
     super.fillRow(row, k);
     const record = this.records.get(k);
     const badge = row.querySelector(".badge");
-    badge.textContent = record?.done ? "✓ done" : record ? "begun" : badge.textContent;
+    const disputed = this.disputed[k]?.length;
+    badge.textContent = record?.done ? "✓ done" : record ? "begun" : disputed ? `${disputed} disputed` : badge.textContent;
     badge.classList.toggle("done", Boolean(record?.done));
   }
 

@@ -5,6 +5,8 @@ globalThis.bitweft = globalThis.bitweft || {};
 bitweft.FAR = 6; // pixels a pointer moves before it drags
 bitweft.PRESS = 350; // milliseconds a finger rests before it drags: sooner, it scrolls
 
+bitweft.DROPS = ["Delete", "Backspace"]; // keys that take a link away
+
 // A link's next kind: no link, sure, possible, no link; or straight to possible and back.
 bitweft.nextKind = (kind, possible) =>
   possible ? (kind === "possible" ? "none" : "possible") : { none: "sure", sure: "possible", possible: "none" }[kind];
@@ -26,9 +28,13 @@ bitweft.Hand = class {
     addEventListener("pointermove", (event) => this.#move(event));
     addEventListener("pointerup", (event) => this.#up(event));
     addEventListener("pointercancel", () => this.#end());
-    const held = (event) => this.#drag?.touch && this.#drag.armed && event.preventDefault(); // no scrolling, no menu
+    const held = (event) => {
+      const resting = Boolean(this.#drag?.touch);
+      if (resting && this.#drag.armed) event.preventDefault(); // no scrolling, no menu
+      return resting;
+    };
     root.addEventListener("touchmove", held, { passive: false });
-    root.addEventListener("contextmenu", held);
+    root.addEventListener("contextmenu", (event) => held(event) || this.#drop(event));
   }
 
   // A pair was drawn: lay the board over the cells of a matrix, and the cursor on it.
@@ -74,6 +80,14 @@ bitweft.Hand = class {
     this.set([[s, t, bitweft.nextKind(this.kindAt(s, t), possible)]]);
   }
 
+  // The other button of the mouse takes a link away at once.
+  #drop(event) {
+    const { s, t } = this.#seat(event) ?? event.target.closest?.("[data-s]")?.dataset ?? {};
+    if (s === undefined || this.kindAt(s, t) === "none") return;
+    event.preventDefault();
+    this.set([[Number(s), Number(t), "none"]]);
+  }
+
   // A word while one of the other side is held: their link. A thread or a cell: its link.
   #click(event) {
     if (this.#skip) {
@@ -94,9 +108,13 @@ bitweft.Hand = class {
     event.stopPropagation();
   }
 
+  // The positions [s, t] of two words of different sides.
+  #link(one, other) {
+    return (one.side === "source" ? [one.at, other.at] : [other.at, one.at]).map(Number);
+  }
+
   #join(one, other, possible) {
-    const [s, t] = one.side === "source" ? [one.at, other.at] : [other.at, one.at];
-    this.#turn(Number(s), Number(t), possible);
+    this.#turn(...this.#link(one, other), possible);
   }
 
   #down(event) {
@@ -173,12 +191,17 @@ bitweft.Hand = class {
   // A block: all of it linked, or none of it if all of it was.
   #fill(from, to, possible) {
     const kind = possible ? "possible" : "sure";
+    const cells = this.#cells(from, to);
+    const full = cells.every(([s, t]) => this.kindAt(s, t) === kind);
+    this.set(cells.map(([s, t]) => [s, t, full ? "none" : kind]));
+  }
+
+  #cells(from, to) {
     const cells = [];
     for (let s = Math.min(from.s, to.s); s <= Math.max(from.s, to.s); s++) {
       for (let t = Math.min(from.t, to.t); t <= Math.max(from.t, to.t); t++) cells.push([s, t]);
     }
-    const full = cells.every(([s, t]) => this.kindAt(s, t) === kind);
-    this.set(cells.map(([s, t]) => [s, t, full ? "none" : kind]));
+    return cells;
   }
 
   #place() {
@@ -204,13 +227,15 @@ bitweft.Hand = class {
 
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest(".cursor")) this.#cursorKey(event);
-    else if (event.key === "Enter" && event.shiftKey && event.target.closest(".word")) {
-      const [held, word] = [this.stage.holds, event.target.closest(".word").dataset];
-      if (held?.side && held.side !== word.side) this.#join(held, word, true);
-      event.preventDefault();
-      event.stopPropagation();
-    }
+    if (event.target.closest(".cursor")) return this.#cursorKey(event);
+    const [held, word] = [this.stage.holds, event.target.closest(".word")?.dataset];
+    const drops = bitweft.DROPS.includes(event.key);
+    if (!word || !(drops || (event.key === "Enter" && event.shiftKey))) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (!held?.side || held.side === word.side) return;
+    if (drops) this.set([[...this.#link(held, word), "none"]]);
+    else this.#join(held, word, true);
   }
 
   #cursorKey(event) {
@@ -230,6 +255,10 @@ bitweft.Hand = class {
       this.#corner = null;
       if (corner) this.#fill(corner, this.cursor, event.shiftKey);
       else this.#turn(this.cursor.s, this.cursor.t, event.shiftKey);
+    } else if (bitweft.DROPS.includes(event.key)) {
+      const cells = this.#cells(this.#corner ?? this.cursor, this.cursor);
+      this.#corner = null;
+      this.set(cells.map(([s, t]) => [s, t, "none"]));
     } else return;
     event.preventDefault();
     event.stopPropagation();

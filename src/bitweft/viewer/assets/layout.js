@@ -90,11 +90,13 @@ bitweft.bands = (source, target, links, room, gap) => {
   };
   const furthest = [across.map((_, s) => reach(across, s)), along.map((_, t) => reach(along, t))];
   if (n * m > 4e6) return bitweft.evenBands(n, m, furthest);
-  // A band costs as much as two links that leave theirs, and more if it ends early.
+  // A band costs as much as two links that leave theirs, and more if it is not as wide as the others.
   const inside = bitweft.inside(n, m, links);
+  const whole = Math.max(across[n], along[m]) / room;
+  const share = whole / Math.ceil(whole);
   const gain = (s, s2, t, t2) => {
-    const free = 1 - (Math.max(across[s2] - across[s], along[t2] - along[t]) - gap) / room;
-    return inside(s, s2, t, t2) - 2 - (s2 < n || t2 < m ? 2 * free * free : 0);
+    const off = Math.max(across[s2] - across[s], along[t2] - along[t]) / room - share;
+    return inside(s, s2, t, t2) - 2 - 2 * off * off;
   };
   return bitweft.bestBands(n, m, furthest, gain);
 };

@@ -46,10 +46,10 @@ bitweft.Corpus = class {
     this.about = about;
     this.rows = pairs;
     this.size = pairs.length;
-    this.scored = pairs.some((row) => row[3]);
     this.graded = pairs.some((row) => Number.isFinite(row[4]));
     this.normal = [];
     this.#lay();
+    this.scored = this.least < 1; // probabilities that are all 1 tell nothing
   }
 
   // All links of all pairs in a few flat arrays: counting ten thousand pairs takes milliseconds.

@@ -25,7 +25,7 @@ bitweft.Page = class {
       element.textContent = graded ? "Score" : "Mean probability";
     }
     this.stage = new bitweft.Stage(this.at("stage"), {
-      lit: (seed) => bitweft.fillReadout(this.at("readout"), this.stage.pair, this.stage.marks, seed, this.hint(this.stage.pair)),
+      lit: (seed) => this.read(seed),
       held: (seed) => this.concord(seed),
       drawn: () => this.drawn(),
     });
@@ -54,6 +54,13 @@ bitweft.Page = class {
     return bitweft.hint(pair);
   }
 
+  // Say what is lit; of the word that is held, also where its places are listed: that may be out of sight.
+  read(seed) {
+    const held = this.stage.holds;
+    bitweft.fillReadout(this.at("readout"), this.stage.pair, this.stage.marks, seed, this.hint(this.stage.pair));
+    this.at("places").hidden = !seed?.side || seed.side !== held?.side || seed.at !== held.at;
+  }
+
   // A control that the page may lack (no gold, no probabilities): then a silent stand-in.
   control(id) {
     return this.at(id) || { value: { score: "100", against: "any", apart: "any" }[id], addEventListener() {}, hidden: true };
@@ -75,6 +82,10 @@ bitweft.Page = class {
       this.control(id).checked = this.state[id];
     }
     on("fit", "change", () => this.setFit(this.at("fit").checked));
+    on("places", "click", () => {
+      this.at("concordance").scrollIntoView();
+      this.at("concordance").querySelector("button").focus({ preventScroll: true });
+    });
     on("theme", "click", bitweft.turnTheme);
     on("ask", "click", () => this.at("help").showModal());
     on("browse-open", "click", () => this.browse(true));
