@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import random
-import signal
 import subprocess
 import sys
 import threading
@@ -33,6 +31,7 @@ from bitweft.corpus.align_shards import ShardJob, align_shards, model_digest  # 
 from bitweft.corpus.shards import Shard, find_shards  # noqa: E402
 from bitweft.errors import BitweftError  # noqa: E402
 from bitweft.sample import bitext, generate  # noqa: E402
+from processes import Killer, working  # noqa: E402
 from small import aligner  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -123,41 +122,13 @@ def align(
     return found
 
 
-def workers() -> list[int]:
-    """Name the processes of this test's own clusters that are working on a task."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"ray::_attempt"):
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return [process for process in found if is_own(process)]
-
-
-def is_own(process: int) -> bool:
-    while process > 1:
-        if process == os.getpid():
-            return True
-        try:
-            process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            return False
-    return False
-
-
 def killing(times: int, seed: int) -> Callable[[], None]:
     """Kill workers at random times."""
-    draw = random.Random(seed)
 
     def kill() -> None:
-        done, until = 0, time.monotonic() + 120
-        while done < times and time.monotonic() < until and not ended.is_set():
-            time.sleep(draw.uniform(0.05, 0.6))
-            own = workers()
-            if own:
-                os.kill(draw.choice(own), signal.SIGKILL)
-                done += 1
+        killer = Killer(os.getpid(), times, seed)
+        while killer.left and not ended.wait(0.05):
+            killer.look()
 
     return kill
 
@@ -182,7 +153,7 @@ def test_a_node_may_leave(
     nodes: Any, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     def going() -> None:
-        while not workers():
+        while not working(os.getpid()) and not ended.is_set():
             time.sleep(0.05)
         time.sleep(0.5)
         leave(nodes)
