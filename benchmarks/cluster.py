@@ -5,7 +5,7 @@
 
 Every run is a command of bitweft, its descent on one thread, and is kept when it is done: a second call goes
 on. Costs are those of the command and of all processes that come from it, Ray's own included, as Linux' /proc
-tells them. Writes cluster.json and cluster.md, of all sizes of text; with --docs also a table of docs/scale.md.
+tells them. Writes cluster.json and cluster.md, of all sizes; with --docs also a table of docs/scale.md.
 """
 
 from __future__ import annotations

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ import pytest
 ray = pytest.importorskip("ray", reason="needs the extra ray: pip install 'bitweft[ray]'")
 from ray.cluster_utils import Cluster  # noqa: E402
 
+from bitweft.cli import main  # noqa: E402
 from bitweft.cluster import align as cluster_align  # noqa: E402
 from bitweft.cluster.align_batches import AlignBatches  # noqa: E402
 from bitweft.cluster.engine import Ray  # noqa: E402
@@ -181,23 +184,39 @@ def test_a_killed_driver_goes_on_with_resume(
     assert contents(tmp_path / "out") == expected
 
 
-def test_a_full_disk_is_left_to_its_node(
-    nodes: Any, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
-) -> None:
+@dataclass(frozen=True)
+class OneFullDisk(Ray):
+    """Run on a cluster of which one node cannot write: its disk is full."""
+
+    full: str = ""  # the node
+
+    def run(self, work: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
+        """Let the work of that node fail at its end."""
+        full = self.full
+
+        def tried(*given: Any) -> Any:
+            if ray.get_runtime_context().get_node_id() != full:
+                return work(*given)
+            with mock.patch("os.fsync", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
+                return work(*given)
+
+        return super().run(tried, *arguments)
+
+
+@pytest.fixture
+def one_full_disk(nodes: Any) -> OneFullDisk:
+    """Connect to the cluster."""
     ray.init(nodes.address, log_to_driver=False)
-    full = nodes.second.node_id
-    plain = cluster_align.align_one
+    return OneFullDisk(full=nodes.second.node_id)
 
-    def work(*arguments: Any) -> Any:
-        if ray.get_runtime_context().get_node_id() != full:
-            return plain(*arguments)
-        with mock.patch("os.fsync", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
-            return plain(*arguments)
 
-    engine = Ray()
-    aligning = cluster_align.Aligning(engine.share(packed(str(model))), job(model, resume=True), 1)
+def test_a_full_disk_is_left_to_its_node(
+    one_full_disk: OneFullDisk, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    share = one_full_disk.share
+    aligning = cluster_align.Aligning(share(packed(str(model))), job(model, resume=True), 1)
     files = shards(corpus, tmp_path / "out")
-    tried = list(engine.run(work, files, engine.share(aligning), lambda *news: None))
+    tried = list(one_full_disk.run(cluster_align.align_one, files, share(aligning), lambda *news: None))
     assert sorted(number for number, _ in tried) == list(range(SHARDS))
     assert not [each for _, each in tried if isinstance(each, BitweftError)]
     assert contents(tmp_path / "out") == expected
@@ -216,8 +235,6 @@ def test_disks_that_are_full_everywhere_are_an_error(nodes: Any, tmp_path: Path)
 def test_the_error_of_one_shard_does_not_stop_the_others(
     corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from bitweft.cli import main
-
     for path in corpus.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     arguments = ["align", "--shards", str(tmp_path / "*.tsv"), "--model", str(model), "--ray"]
@@ -248,7 +265,8 @@ def test_no_cluster_is_an_error_in_plain_words(model: Path, corpus: Path, tmp_pa
         align(model, corpus, tmp_path / "out", "127.0.0.1:1")
 
 
-TRAIN = ["--set", "descent_pairs=2000", "--threads", "1"]
+SETTINGS = ("descent_pairs=2000", "lse_epochs=1", "chain_epochs=1")  # counting is what is tried here
+TRAIN = [*(word for setting in SETTINGS for word in ("--set", setting)), "--threads", "1"]
 
 
 def train(corpus: Path, model: Path, *options: str) -> list[str]:
@@ -272,13 +290,12 @@ def weights(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def test_training_on_two_nodes_gives_the_model_of_one_process(
     nodes: Any, corpus: Path, weights: bytes, tmp_path: Path, kills: int
 ) -> None:
+    killer = Killer(os.getpid(), kills, seed=kills)
     driver = subprocess.Popen(train(corpus, tmp_path / "model", "--ray", nodes.address, "-q"))
-    ended.clear()
-    other = threading.Thread(target=killing(kills, seed=kills))
-    other.start()
-    assert driver.wait() == 0
-    ended.set()
-    other.join()
+    while driver.poll() is None:
+        killer.look()
+        time.sleep(0.05)
+    assert driver.returncode == 0 and not killer.left
     assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
@@ -293,6 +310,7 @@ def test_training_goes_on_after_its_driver_was_killed(
         until = time.monotonic() + 240
         while not list(parts.glob(reached)) and time.monotonic() < until:
             time.sleep(0.05)
+        time.sleep(random.uniform(0, 0.3))
         driver.kill()
         driver.wait()
         assert list(parts.glob(reached)) and not (tmp_path / "model").exists()
@@ -310,4 +328,12 @@ def test_training_survives_a_node_that_leaves(
     leave(nodes)
     assert driver.wait() == 0
     come_back(nodes)
+    assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
+
+
+def test_training_leaves_a_full_disk_to_its_node(
+    one_full_disk: OneFullDisk, corpus: Path, weights: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bitweft.cluster.engine.Ray", lambda workers: one_full_disk)
+    assert main(train(corpus, tmp_path / "model", "--ray", "-q")[3:]) == 0
     assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
