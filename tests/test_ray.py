@@ -125,15 +125,10 @@ def align(
     return found
 
 
-def killing(times: int, seed: int) -> Callable[[], None]:
-    """Kill workers at random times."""
-
-    def kill() -> None:
-        killer = Killer(os.getpid(), times, seed)
-        while killer.left and not ended.wait(0.05):
-            killer.look()
-
-    return kill
+def killing(killer: Killer) -> None:
+    """Kill workers until the work has ended."""
+    while killer.left and not ended.wait(0.05):
+        killer.look()
 
 
 def test_two_nodes_give_the_bytes_of_one_process(
@@ -148,7 +143,9 @@ def test_two_nodes_give_the_bytes_of_one_process(
 def test_killed_workers_change_nothing(
     nodes: Any, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
-    align(model, corpus, tmp_path / "out", nodes.address, meanwhile=killing(4, seed=1))
+    killer = Killer(os.getpid(), 4, seed=1)
+    align(model, corpus, tmp_path / "out", nodes.address, meanwhile=lambda: killing(killer))
+    assert killer.left < 4
     assert contents(tmp_path / "out") == expected
 
 
