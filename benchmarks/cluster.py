@@ -37,7 +37,7 @@ from reporting import (
     write_text,
 )
 
-LOOK = 0.1  # seconds between two looks at the processes
+LOOK = 0.5  # seconds between two looks at the processes: looking costs CPU time, too
 TEXT = "en-fr"
 
 
