@@ -39,6 +39,7 @@ from reporting import (
 
 LOOK = 0.5  # seconds between two looks at the processes: looking costs CPU time, too
 TEXT = "en-fr"
+KINDS = ("driver", "workers", "Ray")  # processes: that of the command, its workers, and Ray's own
 
 
 class Run(NamedTuple):
@@ -85,7 +86,8 @@ def train(run: Run, cache: Path) -> dict[str, Any]:
     if driver.returncode or killer.left:
         raise SystemExit(f"{run}: exit code {driver.returncode}, {killer.left} kills did not come to pass")
     digest = hashlib.sha256((model / "weights.safetensors").read_bytes()).hexdigest()
-    costs = {"wall": time.perf_counter() - began, "cpu": watch.cpu, "worker": watch.peak}
+    costs = {"wall": time.perf_counter() - began, "cpu": watch.cpu(), "worker": watch.peak}
+    costs |= {f"cpu of {kind}": watch.cpu(kind) for kind in KINDS}
     return {**run._asdict(), "sha256": digest, **{name: round(cost, 1) for name, cost in costs.items()}}
 
 
@@ -102,7 +104,8 @@ def to_table(results: dict[str, Any]) -> str:
             cells[1:4], cells[-2:] = ["one process", "", ""], ["", ""]
         rows.append([str(cell) for cell in cells])
     head = ["pairs", "shards", "workers", "killed", "SHA-256 of the weights", "same", "CPU seconds"]
-    return table([*head, "against one process", "peak MiB of a worker"], rows) + "\n\n" + standing(results)
+    head += ["against one process", "peak MiB of a worker"]
+    return table(head, rows) + "\n\n" + standing(results)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

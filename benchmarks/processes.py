@@ -68,19 +68,22 @@ class Watch:
     def __init__(self, root: int) -> None:
         self._root = root
         self._cpu: dict[tuple[int, int], float] = {}
+        self._kind: dict[tuple[int, int], str] = {}
         self.peak = 0.0  # MiB of the largest worker
 
-    @property
-    def cpu(self) -> float:
-        """Give the CPU seconds of all, as they were when last seen."""
-        return sum(self._cpu.values())
+    def cpu(self, kind: str | None = None) -> float:
+        """Give the CPU seconds of all, or of the `driver`, the `workers`, or `Ray`'s own processes."""
+        return sum(own for key, own in self._cpu.items() if kind in (None, self._kind[key]))
 
     def look(self) -> None:
         """Take note of all that are there now."""
         for process in family(self._root):
-            self._cpu[process.number, process.began] = process.cpu
-            if process.title.startswith(WORKING):
+            key, title = (process.number, process.began), process.title
+            self._cpu[key] = process.cpu
+            if title.startswith(WORKING):
+                self._kind[key] = "workers"
                 self.peak = max(self.peak, process.peak)
+            self._kind.setdefault(key, "driver" if process.number == self._root else "Ray")
 
 
 def working(root: int) -> list[int]:
