@@ -94,7 +94,7 @@ def shards(corpus: Path, out: Path) -> list[Shard]:
 
 
 def job(model: Path, **options: bool) -> ShardJob:
-    return ShardJob(model_digest(model), {"format": "tsv"}, LinkOptions(), **options)
+    return ShardJob(model_digest(model), {"tokenize": "space", "format": "tsv"}, LinkOptions(), **options)
 
 
 def contents(out: Path) -> dict[str, bytes]:
