@@ -230,12 +230,12 @@ def test_disks_that_are_full_everywhere_are_an_error(nodes: Any, tmp_path: Path)
 
 
 def test_the_error_of_one_shard_does_not_stop_the_others(
-    corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    nodes: Any, corpus: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for path in corpus.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    arguments = ["align", "--shards", str(tmp_path / "*.tsv"), "--model", str(model), "--ray"]
-    arguments += ["--format", "tsv", "--strict", "--out", str(tmp_path / "out"), "--workers", "1"]
+    arguments = ["align", "--shards", str(tmp_path / "*.tsv"), "--model", str(model)]
+    arguments += ["--format", "tsv", "--strict", "--out", str(tmp_path / "out"), "--ray", nodes.address]
     assert main(arguments) == 1
     said = capsys.readouterr().err
     assert "2.tsv:8: not UTF-8" in said and f"1 of {SHARDS} shards failed" in said
@@ -250,7 +250,10 @@ def test_ray_data(nodes: Any, corpus: Path, model: Path) -> None:
     ray.init(nodes.address, log_to_driver=False)
     import_module("ray.data")
     data = ray.data.from_items(rows[:300]).map_batches(
-        AlignBatches, fn_constructor_args=[str(model), "s", "t"], batch_size=100, concurrency=1
+        AlignBatches,
+        fn_constructor_args=[str(model), "s", "t"],
+        batch_size=100,
+        compute=ray.data.ActorPoolStrategy(size=1),
     )
     found = {(row["s"], row["t"]): row["links"] for row in data.take_all()}
     pairs = [(row["s"], row["t"]) for row in rows[:300]]
