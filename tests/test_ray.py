@@ -260,7 +260,10 @@ def test_ray_data(nodes: Any, corpus: Path, model: Path) -> None:
     assert [found[pair] for pair in pairs] == [str(links) for links in aligner().align(pairs)]
 
 
-def test_no_cluster_is_an_error_in_plain_words(model: Path, corpus: Path, tmp_path: Path) -> None:
+def test_no_cluster_is_an_error_in_plain_words(
+    model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_gcs_server_port_wait_time_s", "1")  # Ray waits much longer
     with pytest.raises(BitweftError, match="no cluster could be reached or begun"):
         align(model, corpus, tmp_path / "out", "127.0.0.1:1")
 
