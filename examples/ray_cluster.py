@@ -42,7 +42,10 @@ def main() -> None:
 
         rows = [{"en": pair.source.text, "fr": pair.target.text} for pair in text]
         data = ray.data.from_items(rows).map_batches(
-            AlignBatches, fn_constructor_args=[model, "en", "fr"], batch_size=50, concurrency=1
+            AlignBatches,
+            fn_constructor_args=[model, "en", "fr"],
+            batch_size=50,
+            compute=ray.data.ActorPoolStrategy(size=1),
         )
         found = {(row["en"], row["fr"]): row["links"] for row in data.take_all()}
         aligner = Aligner.load(model)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -16,6 +18,7 @@ PAIRS = 300
 
 def main() -> None:
     """Learn from a text, then align it in two partitions."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers' Python must have bitweft, too
     text, _ = bitext(generate(PAIRS))
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
     with tempfile.TemporaryDirectory() as directory:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import errno
 import os
 import random
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ import pytest
 ray = pytest.importorskip("ray", reason="needs the extra ray: pip install 'bitweft[ray]'")
 from ray.cluster_utils import Cluster  # noqa: E402
 
+from bitweft.cli import main  # noqa: E402
 from bitweft.cluster import align as cluster_align  # noqa: E402
 from bitweft.cluster.align_batches import AlignBatches  # noqa: E402
 from bitweft.cluster.engine import Ray  # noqa: E402
@@ -33,6 +34,7 @@ from bitweft.corpus.align_shards import ShardJob, align_shards, model_digest  # 
 from bitweft.corpus.shards import Shard, find_shards  # noqa: E402
 from bitweft.errors import BitweftError  # noqa: E402
 from bitweft.sample import bitext, generate  # noqa: E402
+from processes import Killer, working  # noqa: E402
 from small import aligner  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -92,7 +94,7 @@ def shards(corpus: Path, out: Path) -> list[Shard]:
 
 
 def job(model: Path, **options: bool) -> ShardJob:
-    return ShardJob(model_digest(model), {"format": "tsv"}, LinkOptions(), **options)
+    return ShardJob(model_digest(model), {"tokenize": "space", "format": "tsv"}, LinkOptions(), **options)
 
 
 def contents(out: Path) -> dict[str, bytes]:
@@ -123,43 +125,10 @@ def align(
     return found
 
 
-def workers() -> list[int]:
-    """Name the processes of this test's own clusters that are working on a task."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"ray::_attempt"):
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return [process for process in found if is_own(process)]
-
-
-def is_own(process: int) -> bool:
-    while process > 1:
-        if process == os.getpid():
-            return True
-        try:
-            process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            return False
-    return False
-
-
-def killing(times: int, seed: int) -> Callable[[], None]:
-    """Kill workers at random times."""
-    draw = random.Random(seed)
-
-    def kill() -> None:
-        done, until = 0, time.monotonic() + 120
-        while done < times and time.monotonic() < until and not ended.is_set():
-            time.sleep(draw.uniform(0.05, 0.6))
-            own = workers()
-            if own:
-                os.kill(draw.choice(own), signal.SIGKILL)
-                done += 1
-
-    return kill
+def killing(killer: Killer) -> None:
+    """Kill workers until the work has ended."""
+    while killer.left and not ended.wait(0.05):
+        killer.look()
 
 
 def test_two_nodes_give_the_bytes_of_one_process(
@@ -174,7 +143,9 @@ def test_two_nodes_give_the_bytes_of_one_process(
 def test_killed_workers_change_nothing(
     nodes: Any, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
-    align(model, corpus, tmp_path / "out", nodes.address, meanwhile=killing(4, seed=1))
+    killer = Killer(os.getpid(), 4, seed=1)
+    align(model, corpus, tmp_path / "out", nodes.address, meanwhile=lambda: killing(killer))
+    assert killer.left < 4
     assert contents(tmp_path / "out") == expected
 
 
@@ -182,7 +153,7 @@ def test_a_node_may_leave(
     nodes: Any, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     def going() -> None:
-        while not workers():
+        while not working(os.getpid()) and not ended.is_set():
             time.sleep(0.05)
         time.sleep(0.5)
         leave(nodes)
@@ -210,23 +181,39 @@ def test_a_killed_driver_goes_on_with_resume(
     assert contents(tmp_path / "out") == expected
 
 
-def test_a_full_disk_is_left_to_its_node(
-    nodes: Any, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
-) -> None:
+@dataclass(frozen=True)
+class OneFullDisk(Ray):
+    """Run on a cluster of which one node cannot write: its disk is full."""
+
+    full: str = ""  # the node
+
+    def run(self, work: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
+        """Let the work of that node fail at its end."""
+        full = self.full
+
+        def tried(*given: Any) -> Any:
+            if ray.get_runtime_context().get_node_id() != full:
+                return work(*given)
+            with mock.patch("os.fsync", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
+                return work(*given)
+
+        return super().run(tried, *arguments)
+
+
+@pytest.fixture
+def one_full_disk(nodes: Any) -> OneFullDisk:
+    """Connect to the cluster."""
     ray.init(nodes.address, log_to_driver=False)
-    full = nodes.second.node_id
-    plain = cluster_align.align_one
+    return OneFullDisk(full=nodes.second.node_id)
 
-    def work(*arguments: Any) -> Any:
-        if ray.get_runtime_context().get_node_id() != full:
-            return plain(*arguments)
-        with mock.patch("os.fsync", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
-            return plain(*arguments)
 
-    engine = Ray()
-    aligning = cluster_align.Aligning(engine.share(packed(str(model))), job(model, resume=True), 1)
+def test_a_full_disk_is_left_to_its_node(
+    one_full_disk: OneFullDisk, corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    share = one_full_disk.share
+    aligning = cluster_align.Aligning(share(packed(str(model))), job(model, resume=True), 1)
     files = shards(corpus, tmp_path / "out")
-    tried = list(engine.run(work, files, engine.share(aligning), lambda *news: None))
+    tried = list(one_full_disk.run(cluster_align.align_one, files, share(aligning), lambda *news: None))
     assert sorted(number for number, _ in tried) == list(range(SHARDS))
     assert not [each for _, each in tried if isinstance(each, BitweftError)]
     assert contents(tmp_path / "out") == expected
@@ -243,14 +230,12 @@ def test_disks_that_are_full_everywhere_are_an_error(nodes: Any, tmp_path: Path)
 
 
 def test_the_error_of_one_shard_does_not_stop_the_others(
-    corpus: Path, model: Path, expected: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    nodes: Any, corpus: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from bitweft.cli import main
-
     for path in corpus.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    arguments = ["align", "--shards", str(tmp_path / "*.tsv"), "--model", str(model), "--ray"]
-    arguments += ["--format", "tsv", "--strict", "--out", str(tmp_path / "out"), "--workers", "1"]
+    arguments = ["align", "--shards", str(tmp_path / "*.tsv"), "--model", str(model)]
+    arguments += ["--format", "tsv", "--strict", "--out", str(tmp_path / "out"), "--ray", nodes.address]
     assert main(arguments) == 1
     said = capsys.readouterr().err
     assert "2.tsv:8: not UTF-8" in said and f"1 of {SHARDS} shards failed" in said
@@ -265,19 +250,26 @@ def test_ray_data(nodes: Any, corpus: Path, model: Path) -> None:
     ray.init(nodes.address, log_to_driver=False)
     import_module("ray.data")
     data = ray.data.from_items(rows[:300]).map_batches(
-        AlignBatches, fn_constructor_args=[str(model), "s", "t"], batch_size=100, concurrency=1
+        AlignBatches,
+        fn_constructor_args=[str(model), "s", "t"],
+        batch_size=100,
+        compute=ray.data.ActorPoolStrategy(size=1),
     )
     found = {(row["s"], row["t"]): row["links"] for row in data.take_all()}
     pairs = [(row["s"], row["t"]) for row in rows[:300]]
     assert [found[pair] for pair in pairs] == [str(links) for links in aligner().align(pairs)]
 
 
-def test_no_cluster_is_an_error_in_plain_words(model: Path, corpus: Path, tmp_path: Path) -> None:
+def test_no_cluster_is_an_error_in_plain_words(
+    model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_gcs_server_port_wait_time_s", "1")  # Ray waits much longer
     with pytest.raises(BitweftError, match="no cluster could be reached or begun"):
         align(model, corpus, tmp_path / "out", "127.0.0.1:1")
 
 
-TRAIN = ["--set", "descent_pairs=2000", "--threads", "1"]
+SETTINGS = ("descent_pairs=2000", "lse_epochs=1", "chain_epochs=1")  # counting is what is tried here
+TRAIN = [*(word for setting in SETTINGS for word in ("--set", setting)), "--threads", "1"]
 
 
 def train(corpus: Path, model: Path, *options: str) -> list[str]:
@@ -301,13 +293,12 @@ def weights(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def test_training_on_two_nodes_gives_the_model_of_one_process(
     nodes: Any, corpus: Path, weights: bytes, tmp_path: Path, kills: int
 ) -> None:
+    killer = Killer(os.getpid(), kills, seed=kills)
     driver = subprocess.Popen(train(corpus, tmp_path / "model", "--ray", nodes.address, "-q"))
-    ended.clear()
-    other = threading.Thread(target=killing(kills, seed=kills))
-    other.start()
-    assert driver.wait() == 0
-    ended.set()
-    other.join()
+    while driver.poll() is None:
+        killer.look()
+        time.sleep(0.05)
+    assert driver.returncode == 0 and not killer.left
     assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
@@ -322,6 +313,7 @@ def test_training_goes_on_after_its_driver_was_killed(
         until = time.monotonic() + 240
         while not list(parts.glob(reached)) and time.monotonic() < until:
             time.sleep(0.05)
+        time.sleep(random.uniform(0, 0.3))
         driver.kill()
         driver.wait()
         assert list(parts.glob(reached)) and not (tmp_path / "model").exists()
@@ -339,4 +331,12 @@ def test_training_survives_a_node_that_leaves(
     leave(nodes)
     assert driver.wait() == 0
     come_back(nodes)
+    assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights
+
+
+def test_training_leaves_a_full_disk_to_its_node(
+    one_full_disk: OneFullDisk, corpus: Path, weights: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bitweft.cluster.engine.Ray", lambda workers: one_full_disk)
+    assert main(train(corpus, tmp_path / "model", "--ray", "-q")[3:]) == 0
     assert (tmp_path / "model" / "weights.safetensors").read_bytes() == weights

@@ -38,7 +38,7 @@ def loaded(files: Shared[Files], threads: int) -> Aligner:
     """Load a model, once in a worker."""
     with TemporaryDirectory(prefix="bitweft-") as directory:
         for name, content in files.get().items():
-            content.tofile(Path(directory) / name)
+            (Path(directory) / name).write_bytes(content.data)  # unlike tofile, it tells why it fails
         return Aligner.load(directory, threads=threads)
 
 
