@@ -86,7 +86,11 @@ def test_unknown_pieces_and_bytes_take_no_more_than_their_length() -> None:
     # What looks at each of them from every other would need minutes for one of these.
     many = 20_000
     assert places("<unk> a " * many, "a " * many)[-1] == [many - 1]
-    assert places("語 " * many, "<0xE8> <0xAA> <0x9E> " * many)[-1] == [3 * many - 3, 3 * many - 2, 3 * many - 1]
+    assert places("語 " * many, "<0xE8> <0xAA> <0x9E> " * many)[-1] == [
+        3 * many - 3,
+        3 * many - 2,
+        3 * many - 1,
+    ]
 
 
 def test_words_without_links_are_carried_over() -> None:
