@@ -63,11 +63,13 @@ class _Transfer:
         self._source, self._target = source, target
         self._source_places, self._target_places = source.spans, target.spans
         self._weights = weights
+        self._best = weights.max(1, initial=0.0)  # of each source word
         self._rules = rules
 
     def run(self, root: Element) -> tuple[str, list[Item]]:
         """Give the target's text with the elements, and say what became of each."""
         self._pin(root)
+        self._best = self._weights.max(1, initial=0.0)
         pairs = [element for element in root.walk() if element.is_pair]
         spans = [Span(*words_of(pair.start, pair.end, self._source_places), pair.name) for pair in pairs]
         found = dict(zip(map(id, pairs), self._project(spans), strict=True))
@@ -150,10 +152,8 @@ class _Transfer:
         source = self._source.text
         before = len(source[: element.start]) - len(source[: element.start].rstrip())
         after = len(source[element.end :]) - len(source[element.end :].lstrip())
-        by_left = left == right or (self._crossed(element, left), before) <= (
-            self._crossed(element, right),
-            after,
-        )
+        lost_left, lost_right = self._crossed(element, left, right)
+        by_left = left == right or (lost_left, before) <= (lost_right, after)
         slot = left if by_left else right
         gap = places[slot - 1][1] if slot else 0, places[slot][0] if slot < len(places) else len(text)
         if (by_left and slot) or slot == len(places):
@@ -165,7 +165,7 @@ class _Transfer:
         first, _ = words_of(element.start, element.start, self._source_places)
         _, last = words_of(element.end, element.end, self._source_places)
         length = len(self._target_places)
-        best = self._weights.max(1, initial=0.0)
+        best = self._best
         left = next((s for s in range(first - 1, -1, -1) if best[s] >= LINKED), None)
         right = next((s for s in range(last, len(best)) if best[s] >= LINKED), None)
         return (
@@ -173,10 +173,12 @@ class _Transfer:
             length if right is None else int(self._weights[right].argmax()),
         )
 
-    def _crossed(self, element: Element, slot: int) -> float:
-        """Tell how much mass of links a mark at this place would be on the wrong side of."""
+    def _crossed(self, element: Element, left: int, right: int) -> tuple[float, float]:
+        """Tell what mass of links a mark would be on the wrong side of at either place alone."""
         first, _ = words_of(element.start, element.start, self._source_places)
-        return float(self._weights[:first, slot:].sum() + self._weights[first:, :slot].sum())
+        between = self._weights[:, min(left, right) : max(left, right)]
+        before, after = float(between[:first].sum()), float(between[first:].sum())
+        return (before, after) if left < right else (after, before)
 
     def _separate(self, copy: Element) -> None:
         """Set a placeholder off by spaces where it was in the source, and the text has none there."""
