@@ -83,7 +83,7 @@ def project_spans(
         if placed is not None:
             best = {
                 k: found
-                for k, found in best.items()
+                for k, found in ((k, best[k]) for k in masses)
                 if found is None or not _meet(found, placed) or spans[k].overlaps(spans[n])
             }
     return [outcomes.get(n) or Outcome(span, None, 0.0, NO_WORD) for n, span in enumerate(spans)]
