@@ -272,6 +272,11 @@ def test_tags_between_all_words_take_no_time() -> None:
     assert tagged("a" + "<br/>a" * many, "x" + " x" * many, links) == "x" + "<br/> x" * many
 
 
+def test_what_is_written_for_many_pairs_of_one_word_can_be_read_again() -> None:
+    result = tagged("<b>a</b>" * 150, "x", "0-0")
+    assert parse(result)[0] == "x" and result.count("<b>") == 150 and is_well_formed(result)
+
+
 pieces = st.sampled_from(
     ["a", "bb ", " c", "  ", ".", "<b>", "</b>", "<i x='>'>", "</i>", "<br/>", "{0}", "%s "]
 )

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bitweft.corpus.project.characters import Place, characters_of, words_of
-from bitweft.corpus.project.inline import Element, parse, placeholders, serialize
+from bitweft.corpus.project.inline import DEPTH, Element, parse, placeholders, serialize
 from bitweft.corpus.project.records import Carried, Cut, Format, Item, Outcome, Record, Span, Weights
 from bitweft.corpus.project.rules import Rules
 from bitweft.corpus.project.spans import NO_WORD, project_spans
@@ -189,8 +189,11 @@ class _Transfer:
             copy.opening += " "
 
 
-def _arrange(parent: Element) -> None:
-    """Bring the elements below one in order: inner ones inside outer ones, none crossing another."""
+def _arrange(parent: Element, depth: int = 1) -> None:
+    """Bring the elements below one in order: inner ones inside outer ones, none crossing another.
+
+    Pairs around the same words go inside each other; one that would be too deep becomes an empty one.
+    """
     for child in parent.children:
         _widen(child)
     last: Element | None = None
@@ -199,7 +202,7 @@ def _arrange(parent: Element) -> None:
         _clip(child, parent.start, parent.end)
         if last is None or child.start >= last.end:
             kept.append(child)
-        elif not child.is_pair:
+        elif not child.is_pair or (child.end <= last.end and depth >= DEPTH):
             _clip(child, last.end, last.end)
             kept.append(child)
         elif child.end <= last.end:
@@ -210,7 +213,7 @@ def _arrange(parent: Element) -> None:
         last = kept[-1] if kept[-1].start < kept[-1].end else last
     parent.children = kept
     for child in kept:
-        _arrange(child)
+        _arrange(child, depth + 1)
 
 
 def _widen(element: Element) -> None:
