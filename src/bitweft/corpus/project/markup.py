@@ -63,13 +63,12 @@ class _Transfer:
         self._source, self._target = source, target
         self._source_places, self._target_places = source.spans, target.spans
         self._weights = weights
-        self._best = weights.max(1, initial=0.0)  # of each source word
         self._rules = rules
 
     def run(self, root: Element) -> tuple[str, list[Item]]:
         """Give the target's text with the elements, and say what became of each."""
         self._pin(root)
-        self._best = self._weights.max(1, initial=0.0)
+        self._best = self._weights.max(1, initial=0.0)  # of each source word
         pairs = [element for element in root.walk() if element.is_pair]
         spans = [Span(*words_of(pair.start, pair.end, self._source_places), pair.name) for pair in pairs]
         found = dict(zip(map(id, pairs), self._project(spans), strict=True))
