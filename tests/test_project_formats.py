@@ -266,6 +266,17 @@ def test_tags_go_where_their_words_went(source: str, target: str, links: str, re
     assert tagged(source, target, links) == result
 
 
+def test_tags_between_all_words_take_no_time() -> None:
+    many = 2000  # each tag looked at the links of all words
+    links = " ".join(f"{n}-{n}" for n in range(many + 1))
+    assert tagged("a" + "<br/>a" * many, "x" + " x" * many, links) == "x" + "<br/> x" * many
+
+
+def test_what_is_written_for_many_pairs_of_one_word_can_be_read_again() -> None:
+    result = tagged("<b>a</b>" * 150, "x", "0-0")
+    assert parse(result)[0] == "x" and result.count("<b>") == 150 and is_well_formed(result)
+
+
 pieces = st.sampled_from(
     ["a", "bb ", " c", "  ", ".", "<b>", "</b>", "<i x='>'>", "</i>", "<br/>", "{0}", "%s "]
 )

@@ -73,6 +73,12 @@ def test_nested_spans_may_share_words() -> None:
     assert places(project([(0, 2, "A"), (0, 1, "B")], ["a", "b"], ["x", "y"], links)) == [(0, 2), (1, 2)]
 
 
+def test_spans_of_one_word_take_no_time() -> None:
+    spans = [Span(0, 1, "x")] * 600  # each looked for its place again when another was found
+    outcomes = project(spans, ["a"], ["b"], Alignment.of([(0, 0)]))
+    assert [outcome.target for outcome in outcomes] == spans
+
+
 def test_what_has_no_counterpart_is_said() -> None:
     found = project([(0, 1, "A")], ["a", "b"], ["x"], linked("0-0:0.1 1-0:0.9", 2, 1))
     assert (found[0].target, found[0].reason) == (None, "no counterpart")

@@ -129,16 +129,19 @@ def test_a_busy_server_says_so_and_stays_awake(
         assert align(address, source="a", target="b").status == 200
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 def test_small_requests_pass_big_ones_and_who_has_gone_is_not_served(
-    aligner: Aligner, small_model: Path, monkeypatch: pytest.MonkeyPatch
+    threads: int, aligner: Aligner, small_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = Service(aligner, small_model, Limits(all_cells=3 << 16))
     big = {"pairs": [{"source": "the " * 300, "target": "la " * 300}]}
+    begun: list[int] = []
     aligned: list[int] = []
     go = threading.Event()
     whole = service.compute
 
     def compute(task: Task, gone: threading.Event) -> bytes:
+        begun.append(task.cells)
         if len(task.pairs[0].source) == 300:
             while not go.wait(0.01) and not gone.is_set():
                 pass
@@ -148,7 +151,7 @@ def test_small_requests_pass_big_ones_and_who_has_gone_is_not_served(
 
     monkeypatch.setattr(service, "compute", compute)
     replies: list[int] = []
-    with running(service, threads=1) as address:
+    with running(service, threads=threads) as address:
         place = urlsplit(address)
         body = json.dumps(big).encode()
         head = f"{POST}Content-Length: {len(body)}"
@@ -159,6 +162,7 @@ def test_small_requests_pass_big_ones_and_who_has_gone_is_not_served(
             waiting.start()
             time.sleep(0.3)
             assert align(address, source="a b", target="c").status == 200  # past the two
+            assert begun == [90_000, 2]  # a second thread is not given to the second of them
             third = align(address, **big)  # more than all together may have
             assert third.status == 503 and third.headers["retry-after"]
         time.sleep(0.3)  # the first has gone: its thread is free for the second

@@ -42,6 +42,7 @@ def places(words: str, pieces: str) -> list[list[int]]:
         ("un café noir", "un ĠcafÃ© Ġno ir", [[0], [1], [2, 3]]),
         ("café", "caf Ã ©", [[0, 1, 2]]),
         ("the 語 is", "▁the ▁ <0xE8> <0xAA> <0x9E> ▁is", [[0], [2, 3, 4], [5]]),
+        ("あ い う", "ãģ Ĥãģ Ħãģ Ĩ", [[0, 1], [1, 2], [2, 3]]),  # pieces that end inside characters
         ("[CLS]", "▁[ CL S ]", [[0, 1, 2, 3]]),
         ("e\u0301te\u0301", "▁été", [[0]]),
         ("a b", "", None),
@@ -79,6 +80,17 @@ def test_normalized_and_cut_anywhere(words: list[str], data: st.DataObject) -> N
 def test_a_sentence_that_was_replaced_takes_no_time() -> None:
     with pytest.raises(ValueError, match="not the same text"):
         places("ab cd " * 20_000, "ba dc " * 20_000)
+
+
+def test_unknown_pieces_and_bytes_take_no_more_than_their_length() -> None:
+    # What looks at each of them from every other would need minutes for one of these.
+    many = 20_000
+    assert places("<unk> a " * many, "a " * many)[-1] == [many - 1]
+    assert places("語 " * many, "<0xE8> <0xAA> <0x9E> " * many)[-1] == [
+        3 * many - 3,
+        3 * many - 2,
+        3 * many - 1,
+    ]
 
 
 def test_words_without_links_are_carried_over() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -56,6 +57,7 @@ def main() -> int:
     parser.add_argument("--only", choices=tuple(PARTS), nargs="+", default=list(PARTS))
     parser.add_argument("--json", type=Path, default=Path("torture.json"), help="where it is added up")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was tried is kept
     whole = sum(PARTS[name][0] for name in args.only)
     parts = read(args.json)
     output = args.json.resolve()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import zstandard
 
+RUN = 10_000  # bytes of a run of something, at most
 KEPT = Path(__file__).parents[1] / "finds"  # inputs that once made a fault
 
 # What breaks readers: numbers at the edge, marks of formats, bytes that are no text.
@@ -83,9 +84,8 @@ def mutate(content: bytes, corpus: Sequence[bytes], chance: random.Random) -> by
         elif kind == 5:
             changed += b"\n" + chance.choice(TOKENS)
         elif kind == 6 and chance.random() < 0.1:  # a run of something
-            changed[place:place] = bytes(changed[place : place + chance.randint(1, 4)]) * chance.randint(
-                1, 3000
-            )
+            run = bytes(changed[place : place + chance.choice((1, 2, 4, 16, 40))])
+            changed[place:place] = run * chance.randint(1, RUN // max(1, len(run)))
     return _compressed(bytes(changed), chance) if chance.random() < 0.02 else bytes(changed)
 
 

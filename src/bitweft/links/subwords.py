@@ -11,9 +11,12 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from bitweft.text.bitext import Sentence
@@ -194,16 +197,25 @@ def _matched(mine: Bare, theirs: Bare) -> tuple[float, set[tuple[int, int]]]:
         # What an unknown piece stands for is no fault of the text.
         explained += (a - last_a - 1) * their_unknown + (b - last_b - 1) * own_unknown
         last_a, last_b = a, b
-    pairs.update((token, other) for token, owner in mine.inner for own, other in list(pairs) if own == owner)
-    pairs.update(
-        (other, token) for token, owner in theirs.inner for other, own in list(pairs) if own == owner
-    )
+    pairs.update(_of_inner(mine.inner, pairs))
+    turned = ((their, own) for own, their in pairs)
+    pairs.update([(own, their) for their, own in _of_inner(theirs.inner, turned)])
     return (explained / total if total else 1.0), pairs
+
+
+def _of_inner(inner: Sequence[tuple[int, int]], pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Pair the tokens inside a character with whatever the token has where it begins."""
+    partners: defaultdict[int, list[int]] = defaultdict(list)
+    for own, their in pairs if inner else ():
+        partners[own].append(their)
+    return [(token, their) for token, owner in inner for their in partners[owner]]
 
 
 def _between(bare: Bare, start: int, end: int) -> tuple[list[int], bool]:
     """List the tokens between two characters that were found, the unknown among them."""
-    unknown = [token for token, place in bare.unknown if start <= place <= end]
+    place = itemgetter(1)
+    first, last = bisect_left(bare.unknown, start, key=place), bisect_right(bare.unknown, end, key=place)
+    unknown = [token for token, _ in bare.unknown[first:last]]
     return sorted({*bare.owners[start:end], *unknown}), bool(unknown)
 
 
@@ -229,7 +241,9 @@ def _common(a: str, b: str, limit: int) -> Iterator[tuple[int, int]]:
         end += 1
     yield from ((n, n) for n in range(start))
     middle_a, middle_b = a[start : len(a) - end], b[start : len(b) - end]
-    if middle_a and middle_b:
+    in_a, in_b = Counter(middle_a), Counter(middle_b)
+    least = (in_a - in_b).total() + (in_b - in_a).total()  # must differ, in whatever order the others stand
+    if middle_a and middle_b and least <= limit:
         yield from ((start + x, start + y) for x, y in _myers(middle_a, middle_b, limit))
     yield from ((len(a) - n, len(b) - n) for n in range(end, 0, -1))
 

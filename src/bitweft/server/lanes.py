@@ -10,17 +10,20 @@ from anyio import CancelScope, CapacityLimiter, to_thread
 from starlette.requests import Request
 
 from bitweft.server.problems import Problem
-from bitweft.server.service import Service
+from bitweft.server.service import Service, Task
 
 SMALL = 1 << 16  # word pairs of a request that never waits behind bigger ones
 
 
 class Lanes:
-    """Hand requests to threads: some for reading and for small requests, as many for big ones."""
+    """Hand requests to threads: some for reading and for small requests, one less for big ones.
+
+    So a core is left to small requests, however many big ones there are.
+    """
 
     def __init__(self, service: Service, threads: int) -> None:
         self.service = service
-        self._small, self._big = CapacityLimiter(threads), CapacityLimiter(threads)
+        self._small, self._big = CapacityLimiter(threads), CapacityLimiter(max(1, threads - 1))
         self._waiting = 0  # requests
         self._cells = 0  # word pairs of the big ones among them
 
@@ -50,9 +53,9 @@ class Lanes:
             self._waiting -= 1
 
     async def _computed(self, body: bytes, gone: Event) -> bytes:
-        task = await to_thread.run_sync(self.service.read, body, limiter=self._small)
-        if task.cells <= SMALL:
-            return await to_thread.run_sync(self.service.compute, task, gone, limiter=self._small)
+        task = await to_thread.run_sync(self._begun, body, gone, limiter=self._small)
+        if isinstance(task, bytes):
+            return task
         if self._cells and self._cells + task.cells > self.service.limits.all_cells:
             raise Problem(503, "the server is busy with other big requests; try again in a moment")
         self._cells += task.cells
@@ -60,6 +63,11 @@ class Lanes:
             return await to_thread.run_sync(self.service.compute, task, gone, limiter=self._big)
         finally:
             self._cells -= task.cells
+
+    def _begun(self, body: bytes, gone: Event) -> bytes | Task:
+        """Read a request and, if it is small, answer it in the same turn."""
+        task = self.service.read(body)
+        return self.service.compute(task, gone) if task.cells <= SMALL else task
 
 
 async def _watch(request: Request, gone: Event, scope: CancelScope) -> None:

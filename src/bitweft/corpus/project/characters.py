@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import TypeAlias
 
 from bitweft.corpus.project.records import Span
@@ -23,11 +25,8 @@ def words_of(start: int, end: int, places: Sequence[Place]) -> Place:
     Returns:
         The first word and the one after the last; the same word twice where none is touched (white space).
     """
-    touched = [number for number, (a, b) in enumerate(places) if a < end and start < b]
-    if touched:
-        return touched[0], touched[-1] + 1
-    before = sum(b <= start for _, b in places)
-    return before, before
+    first, after = bisect_right(places, start, key=itemgetter(1)), bisect_left(places, end, key=itemgetter(0))
+    return first, max(first, after)
 
 
 def characters_of(words: Span, sentence: Sentence, pattern: str) -> Place:

@@ -34,7 +34,7 @@ _VOID = frozenset(
         "wbr",
     )
 )
-_DEPTH = 100  # elements within one another, at most
+DEPTH = 100  # elements within one another, at most
 _MARKUP = re.compile(
     r"(?P<opaque><!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>)"
     r"""|<(?P<end>/?)(?P<name>[^\W\d][\w:.-]*)(?P<rest>(?:[^<>"']|"[^"]*"|'[^']*')*)>"""
@@ -115,8 +115,8 @@ class _Parser:
             self._begin(Element(whole, f"</{match['name']}>", match["name"]))
 
     def _begin(self, element: Element) -> None:
-        if len(self._open) > _DEPTH:
-            raise self._fault(f"more than {_DEPTH} elements within one another")
+        if len(self._open) > DEPTH:
+            raise self._fault(f"more than {DEPTH} elements within one another")
         self._open.append(self._add(element))
 
     def _add(self, element: Element) -> Element:

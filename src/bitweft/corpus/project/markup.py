@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bitweft.corpus.project.characters import Place, characters_of, words_of
-from bitweft.corpus.project.inline import Element, parse, placeholders, serialize
+from bitweft.corpus.project.inline import DEPTH, Element, parse, placeholders, serialize
 from bitweft.corpus.project.records import Carried, Cut, Format, Item, Outcome, Record, Span, Weights
 from bitweft.corpus.project.rules import Rules
 from bitweft.corpus.project.spans import NO_WORD, project_spans
@@ -68,6 +68,7 @@ class _Transfer:
     def run(self, root: Element) -> tuple[str, list[Item]]:
         """Give the target's text with the elements, and say what became of each."""
         self._pin(root)
+        self._best = self._weights.max(1, initial=0.0)  # of each source word
         pairs = [element for element in root.walk() if element.is_pair]
         spans = [Span(*words_of(pair.start, pair.end, self._source_places), pair.name) for pair in pairs]
         found = dict(zip(map(id, pairs), self._project(spans), strict=True))
@@ -150,10 +151,8 @@ class _Transfer:
         source = self._source.text
         before = len(source[: element.start]) - len(source[: element.start].rstrip())
         after = len(source[element.end :]) - len(source[element.end :].lstrip())
-        by_left = left == right or (self._crossed(element, left), before) <= (
-            self._crossed(element, right),
-            after,
-        )
+        lost_left, lost_right = self._crossed(element, left, right)
+        by_left = left == right or (lost_left, before) <= (lost_right, after)
         slot = left if by_left else right
         gap = places[slot - 1][1] if slot else 0, places[slot][0] if slot < len(places) else len(text)
         if (by_left and slot) or slot == len(places):
@@ -165,7 +164,7 @@ class _Transfer:
         first, _ = words_of(element.start, element.start, self._source_places)
         _, last = words_of(element.end, element.end, self._source_places)
         length = len(self._target_places)
-        best = self._weights.max(1, initial=0.0)
+        best = self._best
         left = next((s for s in range(first - 1, -1, -1) if best[s] >= LINKED), None)
         right = next((s for s in range(last, len(best)) if best[s] >= LINKED), None)
         return (
@@ -173,10 +172,12 @@ class _Transfer:
             length if right is None else int(self._weights[right].argmax()),
         )
 
-    def _crossed(self, element: Element, slot: int) -> float:
-        """Tell how much mass of links a mark at this place would be on the wrong side of."""
+    def _crossed(self, element: Element, left: int, right: int) -> tuple[float, float]:
+        """Tell what mass of links a mark would be on the wrong side of at either place alone."""
         first, _ = words_of(element.start, element.start, self._source_places)
-        return float(self._weights[:first, slot:].sum() + self._weights[first:, :slot].sum())
+        between = self._weights[:, min(left, right) : max(left, right)]
+        before, after = float(between[:first].sum()), float(between[first:].sum())
+        return (before, after) if left < right else (after, before)
 
     def _separate(self, copy: Element) -> None:
         """Set a placeholder off by spaces where it was in the source, and the text has none there."""
@@ -187,8 +188,11 @@ class _Transfer:
             copy.opening += " "
 
 
-def _arrange(parent: Element) -> None:
-    """Bring the elements below one in order: inner ones inside outer ones, none crossing another."""
+def _arrange(parent: Element, depth: int = 1) -> None:
+    """Bring the elements below one in order: inner ones inside outer ones, none crossing another.
+
+    Pairs around the same words go inside each other; one that would be too deep becomes an empty one.
+    """
     for child in parent.children:
         _widen(child)
     last: Element | None = None
@@ -197,7 +201,7 @@ def _arrange(parent: Element) -> None:
         _clip(child, parent.start, parent.end)
         if last is None or child.start >= last.end:
             kept.append(child)
-        elif not child.is_pair:
+        elif not child.is_pair or (child.end <= last.end and depth >= DEPTH):
             _clip(child, last.end, last.end)
             kept.append(child)
         elif child.end <= last.end:
@@ -208,7 +212,7 @@ def _arrange(parent: Element) -> None:
         last = kept[-1] if kept[-1].start < kept[-1].end else last
     parent.children = kept
     for child in kept:
-        _arrange(child)
+        _arrange(child, depth + 1)
 
 
 def _widen(element: Element) -> None:

@@ -70,7 +70,8 @@ def project_spans(
         An outcome for each span, in their order.
     """
     rules = rules or Rules()
-    masses = {n: _mass(span, weights, source) for n, span in enumerate(spans) if span.start < span.end}
+    total = weights.sum(0)
+    masses = {n: _mass(span, weights, total, source) for n, span in enumerate(spans) if span.start < span.end}
     outcomes: dict[int, Outcome] = {}
     best: dict[int, _Stretch | None] = {}
     while masses:
@@ -80,16 +81,20 @@ def project_spans(
         outcomes[n] = _outcome(spans[n], best[n], masses.pop(n), (source, target), rules)
         placed = outcomes[n].target
         if placed is not None:
-            best = {k: found for k, found in best.items() if found is None or not _meet(found, placed)}
+            best = {
+                k: found
+                for k, found in ((k, best[k]) for k in masses)
+                if found is None or not _meet(found, placed) or spans[k].overlaps(spans[n])
+            }
     return [outcomes.get(n) or Outcome(span, None, 0.0, NO_WORD) for n, span in enumerate(spans)]
 
 
-def _mass(span: Span, weights: Weights, source: Sequence[str]) -> _Mass:
+def _mass(span: Span, weights: Weights, total: npt.NDArray[np.float64], source: Sequence[str]) -> _Mass:
     rows = weights[span.start : span.end]
     own = rows.max(1, initial=0.0) ** 2
     own[[is_sign(word) for word in source[span.start : span.end]]] = 0.0
     own[[0, -1]] = 1.0
-    return _Mass(own @ rows, float(own.sum()), weights.sum(0))
+    return _Mass(own @ rows, float(own.sum()), total)
 
 
 def _best(mass: _Mass, taken: npt.NDArray[np.bool_], rules: Rules) -> _Stretch | None:
