@@ -302,6 +302,8 @@ class Aligner:
             require(self.recipe, Offer.NULL, "null")
         if decoding.style is not None:
             require(self.recipe, Offer.STYLE, "style")
+        if decoding.unrefined is not None:
+            require(self.recipe, Offer.STYLE, "unrefined")
 
     def save(
         self,

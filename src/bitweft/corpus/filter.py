@@ -12,7 +12,7 @@ import tempfile
 import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -76,7 +76,7 @@ class Judge:
         """
         require(aligner.recipe, Offer.SCORES, "filter")
         self._aligner = aligner
-        self._styled = Offer.STYLE in aligner.recipe.offers
+        self._decoding = Decoding(unrefined=LINKED if Offer.STYLE in aligner.recipe.offers else None)
         self._words = source, target = aligner.recipe.word_counts
         self._languages = LanguagePair(source, target)
         lengths = [sum(len(word) * count for word, count in words.items()) for words in (source, target)]
@@ -84,7 +84,7 @@ class Judge:
 
     def judge(self, pairs: Iterable[PairLike], *, longest: int | None = None) -> Iterator[Judgment]:
         """Judge each of some pairs, as they come, in order."""
-        decoding = Decoding() if longest is None else Decoding(longest=longest)
+        decoding = self._decoding if longest is None else replace(self._decoding, longest=longest)
         for pair, inference in self._aligner.stream(pairs, decoding=decoding):
             yield self.judgment(pair, inference)
 
@@ -118,18 +118,16 @@ class Judge:
         what both directions say tells more. Not so of words that the model has never seen, which they link
         with whatever is left.
         """
-        if not self._styled:
+        if inference.unrefined is None:
             return inference.alignment
         source, target = (
-            np.array([word in counts or word.lower() in counts for word in sentence.tokens])
+            [word in counts or word.lower() in counts for word in sentence.tokens]
             for sentence, counts in zip(pair, self._words, strict=True)
         )
-        both = source[:, None] & target[None, :]
-        linked = (self._aligner.recipe.soft_links(pair) >= LINKED) & both
-        for link in inference.alignment.links:
-            linked[link] |= not both[link]
-        found: list[list[int]] = np.argwhere(linked).tolist()
-        return Alignment.of([(s, t) for s, t in found])
+        soft = [(s, t) for s, t in inference.unrefined.links if source[s] and target[t]]
+        return Alignment.of(
+            [*soft, *((s, t) for s, t in inference.alignment.links if not (source[s] and target[t]))]
+        )
 
 
 def disorder(alignment: Alignment) -> float:

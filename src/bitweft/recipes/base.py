@@ -104,7 +104,7 @@ class Decoding:
 
     `null` asks for the probability that a word without a link has none. A pair with a sentence of more than
     `longest` words gets no links. A `style` from 0, single words, to 1, whole phrases, stands in the place of
-    the model's own.
+    the model's own. `unrefined` asks also for the links that are so probable before a style decides on them.
     """
 
     threshold: float | None = None
@@ -113,6 +113,7 @@ class Decoding:
     null: bool = False
     longest: int = LONGEST
     style: float | None = None
+    unrefined: float | None = None
 
     def __post_init__(self) -> None:
         chosen = [value for value in (self.threshold, self.heuristic, self.direction) if value is not None]
@@ -120,6 +121,8 @@ class Decoding:
             raise UsageError("give only one of threshold, heuristic and direction")
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise UsageError(f"threshold must be greater than 0 and at most 1, got {self.threshold}")
+        if self.unrefined is not None and not 0 < self.unrefined <= 1:
+            raise UsageError(f"unrefined must be greater than 0 and at most 1, got {self.unrefined}")
         if self.heuristic is not None and self.heuristic not in HEURISTICS:
             raise UsageError(f"heuristic must be one of {', '.join(HEURISTICS)}, got {self.heuristic!r}")
         if self.direction is not None and self.direction not in DIRECTIONS:
@@ -143,6 +146,7 @@ class Inference:
     score: float | None = None  # of the pair: higher is better, 0 is what unrelated sentences have
     unlinked: tuple[Unlinked, Unlinked] | None = None  # of the source, of the target
     too_long: bool = False
+    unrefined: Alignment | None = None
 
 
 class LearnedText(ABC):

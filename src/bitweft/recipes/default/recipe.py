@@ -285,6 +285,11 @@ class DefaultRecipe(Recipe):
         inferences = self._by_threshold(coded, len(pairs), threshold, decoding.style)
         if decoding.by_direction or decoding.null:
             inferences = self._with_choice(coded, pairs, inferences, decoding)
+        if decoding.unrefined is not None:
+            with one_blas_thread():
+                cells = self._unrefined(coded, len(pairs), decoding.unrefined, np.empty(len(pairs)))
+            links = LinkTable(*cells).alignments()
+            inferences = [replace(own, unrefined=left) for own, left in zip(inferences, links, strict=True)]
         return inferences
 
     def _by_threshold(
@@ -318,16 +323,20 @@ class DefaultRecipe(Recipe):
         self, coded: Coded, pairs: int, threshold: float | None, style: float | None, scores: Doubles
     ) -> Cells:
         """Find the cells that are links, with their probabilities, and the scores of the pairs."""
-        inputs = coded.inputs(self.prior)
         if not self.config.refined:
-            floor = uncalibrated(self.config.threshold if threshold is None else threshold)
-            sums = Sums(new_tally(0), 0, scores, (NO_ROOM, NO_ROOM))
-            found = self.loops.posteriors(inputs, np.arange(pairs), no_cells(), floor, sums)
-            return found._replace(values=calibrated(found.values).astype(np.float32))
+            least = self.config.threshold if threshold is None else threshold
+            return self._unrefined(coded, pairs, least, scores)
         tuned = self._tuned(style)
         bound = logit(tuned.threshold if threshold is None else threshold)
         deciding = Deciding(self.refiner.trees, *between(tuned.style), tuned.trees, tuned.memory, bound)
-        return refine(inputs, pairs, coded.signs, new_tally(0), deciding, scores)
+        return refine(coded.inputs(self.prior), pairs, coded.signs, new_tally(0), deciding, scores)
+
+    def _unrefined(self, coded: Coded, pairs: int, threshold: float, scores: Doubles) -> Cells:
+        """Find the cells that both directions together find so probable, and the scores of the pairs."""
+        sums = Sums(new_tally(0), 0, scores, (NO_ROOM, NO_ROOM))
+        inputs, floor = coded.inputs(self.prior), uncalibrated(threshold)
+        found = self.loops.posteriors(inputs, np.arange(pairs), no_cells(), floor, sums)
+        return found._replace(values=calibrated(found.values).astype(np.float32))
 
     def _tuned(self, style: float | None) -> Tuned:
         """Return what decides on links: as asked for, as tuned, or as set."""
