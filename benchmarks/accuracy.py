@@ -32,9 +32,9 @@ from measuring import measure, python
 from peers import SYSTEMS, best_heuristic, require_installed, run, scores, system_key, warm_up
 from reporting import (
     CACHE,
-    fill_block,
     new_parser,
     parse,
+    publish,
     read_results,
     say,
     standing,
@@ -231,20 +231,6 @@ def markdown(results: dict[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def publish(output: Path, docs: bool) -> None:
-    """Make the Markdown, and on demand the tables and the figure of the docs, from the JSON."""
-    results = read_results(output / "accuracy.json")
-    text = markdown(results)
-    write_text(output / "accuracy.md", text)
-    print(text)
-    if docs:
-        from drawing import draw_accuracy
-
-        draw_accuracy(results, ROOT / "docs" / "accuracy.svg")
-        figure = "![Test AER against the number of pairs](accuracy.svg)"
-        fill_block(ROOT / "docs" / "performance.md", "accuracy", f"{figure}\n\n{text}")
-
-
 def measure_all(jobs: Sequence[Job], cells: Cells, threads: int) -> dict[Job, dict[str, Any]]:
     """Do the runs that are not kept yet, and give the results of all."""
     found = {}
@@ -278,14 +264,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--systems", nargs="+", choices=SYSTEMS, default=("bitweft", "eflomal"), help="(bitweft eflomal)")
     add("--threads", type=int, default=1, metavar="N", help="threads of every system (1)")
     args = parse(parser, arguments, page="docs/performance.md", cache=CACHE / "accuracy")
+    path = args.output / "accuracy.json"
     if not args.publish:
         rows = [Row.parse(row) for row in args.rows]
         require(row.text for row in rows)
         require_installed(args.systems)
         found = measure_all(jobs_of(rows, args.systems, args.seeds), Cells(args.cache), args.threads)
-        write_json(args.output / "accuracy.json", results_of(found, args.threads))
-        say(f"{args.output / 'accuracy.json'} is written")
-    publish(args.output, args.docs)
+        write_json(path, results_of(found, args.threads))
+        say(f"{path} is written")
+    results = read_results(path)
+    figure = "![Test AER against the number of pairs](accuracy.svg)"
+    publish(path, markdown(results), args.page, figure=figure)
+    if args.docs:
+        from drawing import draw_accuracy
+
+        draw_accuracy(results, ROOT / "docs" / "accuracy.svg")
 
 
 if __name__ == "__main__":

@@ -19,22 +19,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bitweft.storage.output import open_output
-from corpora import ROOT, pairs_of, require, size_of
+from corpora import require, size_of, write_shards
 from measuring import python
 from processes import Killer, Watch
 from reporting import (
     CACHE,
-    fill_block,
     new_parser,
     parse,
+    publish,
     read_results,
     say,
     standing,
     surroundings,
     table,
     write_json,
-    write_text,
 )
 
 LOOK = 0.5  # seconds between two looks at the processes: looking costs CPU time, too
@@ -54,27 +52,20 @@ class Run(NamedTuple):
         return "-".join(map(str, self))
 
 
-def write_shards(pairs: int, shards: int, directory: Path) -> Path:
-    """Write the text in two columns, cut into equal shards, unless it is there."""
-    if not (directory / "done").exists():
-        directory.mkdir(parents=True, exist_ok=True)
-        walk = iter(pairs_of(TEXT, "train", pairs))
-        for number in range(shards):
-            size = pairs * (number + 1) // shards - pairs * number // shards
-            with open_output(directory / f"{number:03}.tsv.zst", force=True) as stream:
-                stream.writelines(f"{s}\t{t}\n" for s, t in itertools.islice(walk, size))
-        write_text(directory / "done", "")
-    return directory
+def shards_of(pairs: int, shards: int, directory: Path) -> list[Path]:
+    """Write the text, cut into equal shards, unless it is there."""
+    bounds = [pairs * number // shards for number in range(shards + 1)]
+    return write_shards(TEXT, pairs, (end - begin for begin, end in itertools.pairwise(bounds)), directory)
 
 
 def train(run: Run, cache: Path) -> dict[str, Any]:
     """Train once; tell the digest of the weights and what it cost."""
-    text = write_shards(run.pairs, run.shards or 1, cache / f"{run.pairs}.{run.shards or 1}") / "*.zst"
+    shards = shards_of(run.pairs, run.shards or 1, cache / f"{run.pairs}.{run.shards or 1}")
     model = cache / "model.weft"
     for leftover in (model, cache / "model.weft.parts"):
         shutil.rmtree(leftover, ignore_errors=True)
-    ray = ["--shards", str(text), "--ray", "--workers", str(run.workers)]
-    given = ray if run.shards else [str(text.parent / "000.tsv.zst")]
+    ray = ["--shards", str(shards[0].with_name("*.zst")), "--ray", "--workers", str(run.workers)]
+    given = ray if run.shards else [str(shards[0])]
     options = ["--format", "tsv", "-o", str(model), "--threads", "1", "-q"]
     began = time.perf_counter()
     with subprocess.Popen(python("-m", "bitweft", "train", *given, *options)) as driver:
@@ -129,11 +120,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 say(f"{run.pairs:,} pairs, {run.shards} shards, {run.workers} workers, {run.kills} kills")
                 kept[str(run)] = train(run, args.cache)
                 write_json(path, {"about": surroundings("ray"), "threads": 1, "runs": kept})
-    text = to_table(read_results(path))
-    write_text(path.with_suffix(".md"), text + "\n")
-    print(text)
-    if args.docs:
-        fill_block(ROOT / "docs" / "scale.md", "cluster", text)
+    publish(path, to_table(read_results(path)), args.page)
 
 
 if __name__ == "__main__":

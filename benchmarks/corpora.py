@@ -17,6 +17,7 @@ from pathlib import Path
 
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.links.formats.registry import read_gold
+from bitweft.storage.output import open_output
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("WEFT_DATA", ROOT.parent / "shared" / "data"))
@@ -156,6 +157,21 @@ def write_sample(row: Row, directory: Path, data: Path | None = None) -> Sample:
                 number += 1
             parts[part] = range(start, number)
     return Sample(paths[0], paths[1], parts, number)
+
+
+def write_shards(text: str, pairs: int | None, sizes: Iterable[int], directory: Path) -> list[Path]:
+    """Write training pairs in two columns, in shards of these sizes, unless that was done."""
+    if not (directory / "done").exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        walk = iter(pairs_of(text, "train", pairs))
+        for number, size in enumerate(sizes):
+            lines = [f"{source}\t{target}\n" for source, target in islice(walk, size)]
+            if not lines:
+                break
+            with open_output(directory / f"{number:03}.tsv.zst", force=True) as stream:
+                stream.writelines(lines)
+        (directory / "done").touch()
+    return sorted(directory.glob("*.zst"))
 
 
 def gold_of(text: str, part: str, data: Path | None = None) -> list[GoldAlignment]:

@@ -29,17 +29,16 @@ from bitweft.links.evaluate import evaluate
 from bitweft.recipes.base import Decoding, Offer
 from bitweft.recipes.base import require as require_offer
 from bitweft.text.bitext import Bitext, SentencePair
-from corpora import ROOT, gold_of, pairs_of, require
+from corpora import gold_of, pairs_of, require
 from reporting import (
-    fill_block,
     new_parser,
     parse,
+    publish,
     read_results,
     say,
     surroundings,
     table,
     write_json,
-    write_text,
 )
 
 STEPS = (5, 10, 20, 50, 100, 200)
@@ -165,11 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             )
         write_json(path, {"text": args.text, **found})
         say(f"{path} is written")
-    text = markdown(read_results(path))
-    write_text(path.with_suffix(".md"), text)
-    print(text)
-    if args.docs:
-        fill_block(ROOT / "docs" / "performance.md", "correcting", text)
+    publish(path, markdown(read_results(path)), args.page)
 
 
 if __name__ == "__main__":

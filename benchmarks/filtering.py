@@ -14,7 +14,6 @@ rows and systems that were not run stay; with --docs also the table of docs/filt
 
 from __future__ import annotations
 
-import json
 import random
 import subprocess
 import sys
@@ -29,8 +28,9 @@ from scipy.stats import rankdata
 
 from bitweft.aligner import Aligner
 from bitweft.corpus.filter import Judge
-from corpora import ROOT, Row, pairs_of, require
-from reporting import fill_block, new_parser, parse, read_results, say, surroundings, write_json, write_text
+from corpora import Row, pairs_of, require
+from peers import require_installed
+from reporting import new_parser, parse, publish, read_results, say, surroundings, write_json
 from reporting import table as markdown_table
 
 Words: TypeAlias = list[str]
@@ -250,20 +250,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--systems", nargs="+", choices=tuple(SYSTEMS), default=tuple(SYSTEMS))
     args = parse(parser, arguments, page="docs/filtering.md")
     path = args.output / "filtering.json"
-    kept: dict[str, RowFigures] = (
-        json.loads(path.read_text(encoding="utf-8"))["figures"] if path.exists() else {}
-    )
+    kept: dict[str, RowFigures] = read_results(path)["figures"] if path.exists() else {}
     rows = [] if args.publish else [Row.parse(name) for name in args.rows or ROWS]
     require(row.text for row in rows)
+    require_installed({"eflomal"} & set(args.systems) if rows else ())
     for row in rows:
         say(f"{row}: {', '.join(args.systems)}")
         kept[str(row)] = {**kept.get(str(row), {}), **measure(row, args.systems)}
         write_json(path, {"figures": kept, **surroundings()})
-    text = table(read_results(path)["figures"])
-    write_text(path.with_suffix(".md"), text + "\n")
-    print(text)
-    if args.docs:
-        fill_block(ROOT / "docs" / "filtering.md", "filtering", text)
+    publish(path, table(read_results(path)["figures"]), args.page)
 
 
 if __name__ == "__main__":

@@ -19,20 +19,19 @@ from bitweft.recipes.paper.config import PaperConfig
 from bitweft.recipes.paper.recipe import PaperRecipe
 from bitweft.settings import with_settings
 from bitweft.text.bitext import SentencePair
-from corpora import ROOT, require
+from corpora import require
 from measuring import peak_mib
 from paper_cells import read_pairs
 from reporting import (
-    fill_block,
     new_parser,
     parse,
+    publish,
     read_results,
     say,
     standing,
     surroundings,
     table,
     write_json,
-    write_text,
 )
 
 WINDOWS = ("training.word_epochs=0", "training.negatives=0", "model.target_k1=3", "model.target_k2=3")
@@ -94,11 +93,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         about = surroundings("torch")
         sizes = {"pairs": len(pairs), "share": args.share, "threads": 1}
         write_json(path, {"about": about, **sizes, "rows": rows})
-    text = markdown(read_results(path))
-    write_text(path.with_suffix(".md"), text)
-    print(text)
-    if args.docs:
-        fill_block(ROOT / "docs" / "results.md", "paper-speed", text)
+    publish(path, markdown(read_results(path)), args.page)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ docs/projection.md.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections import Counter
@@ -37,8 +36,8 @@ from bitweft.links.symmetrize import symmetrize_all
 from bitweft.text.bitext import Bitext, SentencePair
 from bitweft.text.lines import LineFile
 from bitweft.text.tokenize import by_space
-from corpora import DATA, ROOT, NoDataError, lines
-from reporting import fill_block, new_parser, parse, read_results, surroundings, table, write_json, write_text
+from corpora import DATA, NoDataError, lines
+from reporting import new_parser, parse, publish, read_results, surroundings, table, write_json
 
 HEURISTICS = ("intersection", "grow-diag", "grow-diag-final-and")
 TEXTS = {
@@ -215,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--work", type=Path, metavar="DIR", help="keep models and links, and use those kept")
     args = parse(parser, arguments, page="docs/projection.md")
     path = args.output / "projection.json"
-    kept: Figures = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.exists() else {}
+    kept: Figures = read_results(path)["figures"] if path.exists() else {}
     for name in () if args.publish else args.texts:
         measured = read(name, args.data)
         pairs = args.pairs or (50_000 if name == "ner" else 25_000)
@@ -227,11 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for what, own in figures(name, measured, links).items():
             kept[what] = {**kept.get(what, {}), **{system: round(value, 2) for system, value in own.items()}}
         write_json(path, {"figures": kept, **surroundings()})
-    text = markdown(read_results(path)["figures"])
-    write_text(path.with_suffix(".md"), text + "\n")
-    print(text)
-    if args.docs:
-        fill_block(ROOT / "docs" / "projection.md", "projection", text)
+    publish(path, markdown(read_results(path)["figures"]), args.page)
 
 
 if __name__ == "__main__":

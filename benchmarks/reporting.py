@@ -47,6 +47,7 @@ def parse(
     add("--docs", action="store_true", help=f"also fill the tables of {page}, and draw its figures")
     add("--publish", action="store_true", help="run nothing: make tables and figures from kept results")
     args = parser.parse_args(argv)
+    args.page = ROOT / page if args.docs else None
     if args.output is None:
         args.output = RESULTS if args.docs or args.publish else CACHE / "results"
     return args
@@ -137,6 +138,17 @@ def fill_block(path: Path, name: str, text: str) -> None:
     before, rest = whole.split(begin)
     after = rest.split(end)[1]
     write_text(path, f"{before}{begin}\n\n{text.strip()}\n\n{end}{after}")
+
+
+def publish(results: Path, text: str, page: Path | None, *, figure: str = "") -> None:
+    """Write tables beside their results, to standard output and, with a figure, into a page if it is given.
+
+    The block of the page has the name of the results.
+    """
+    write_text(results.with_suffix(".md"), text.rstrip("\n") + "\n")
+    print(text)
+    if page is not None:
+        fill_block(page, results.stem, f"{figure}\n\n{text}")
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

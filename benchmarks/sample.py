@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 
 from bitweft.links.evaluate import evaluate
 from bitweft.sample import SamplePair, generate, natural
-from corpora import ROOT, Sample, part_of
+from corpora import Sample, part_of
 from peers import PACKAGES, SYSTEMS, figures, installed, require_installed, run, warm_up
 from reporting import (
     NOT_INSTALLED,
-    fill_block,
     new_parser,
     parse,
+    publish,
     read_results,
     say,
     standing,
@@ -158,11 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sizes, seeds = ((QUICK,), 1) if args.quick else (args.pairs, args.seeds)
         write_json(path, measure_all(sizes, args.systems, seeds, args.threads))
         say(f"{path} is written")
-    text = markdown(read_results(path))
-    write_text(path.with_suffix(".md"), text)
-    print(text)
-    if args.docs:
-        fill_block(ROOT / "benchmarks" / "README.md", "sample", text)
+    publish(path, markdown(read_results(path)), args.page)
 
 
 if __name__ == "__main__":

@@ -8,17 +8,17 @@ scale.json and scale.md; with --docs also the tables of docs/scale.md.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bitweft.storage.output import open_output
 from bitweft.storage.part_file import read_part
-from corpora import ROOT, pairs_of, require
+from corpora import ROOT, pairs_of, require, write_shards
 from measuring import measure, python
 from reporting import (
     CACHE,
@@ -41,21 +41,10 @@ CORES = 8 * 32
 PASSES = 2
 
 
-def write_shards(text: str, directory: Path, pairs: int | None) -> list[Path]:
-    """Write the shards, in two columns, unless they are there."""
-    paths: list[Path] = []
-    if (directory / "done").exists():
-        return sorted(directory.glob("*.zst"))
-    walk = iter(pairs_of(text, "train", pairs))
-    size = FIRST
-    while lines := [f"{s}\t{t}\n" for _, (s, t) in zip(range(size), walk, strict=False)]:
-        paths.append(directory / f"{len(paths):02}.zst")
-        directory.mkdir(parents=True, exist_ok=True)
-        with open_output(paths[-1], force=True) as stream:
-            stream.writelines(lines)
-        size = size if len(paths) == 1 else 2 * size
-    write_text(directory / "done", "")
-    return paths
+def doubling() -> Iterator[int]:
+    """Give the sizes of shards that double the text each."""
+    yield FIRST
+    yield from (FIRST << number for number in itertools.count())
 
 
 class Steps:
@@ -221,7 +210,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     path = args.output / "scale.json"
     if not args.publish:
         require([args.text])
-        shards = write_shards(args.text, args.cache / "shards", args.pairs)
+        shards = write_shards(args.text, args.pairs, doubling(), args.cache / "shards")
         steps = Steps(args.cache)
         run_steps(steps, shards)
         write_json(path, results_of(args.text, steps, shards))

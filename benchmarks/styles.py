@@ -35,15 +35,14 @@ from left_out import MODELS, refiner_file
 from refiner import LEARNED, MEASURED, UNREFINED, gold_part, lesson_of, model_of, parts_of, refiner_of
 from reporting import (
     CACHE,
-    fill_block,
     new_parser,
     parse,
+    publish,
     read_results,
     say,
     surroundings,
     table,
     write_json,
-    write_text,
 )
 
 FEW = 37  # gold sentences of the table's column for few
@@ -143,20 +142,6 @@ def markdown(results: Mapping[str, Any]) -> str:
     )
 
 
-def publish(output: Path, docs: bool) -> None:
-    """Make the Markdown, and on demand the table and the figure of the docs, from the JSON."""
-    results = read_results(output / "styles.json")
-    text = markdown(results)
-    write_text(output / "styles.md", text)
-    print(text)
-    if docs:
-        from drawing import draw_tuning
-
-        draw_tuning([run for run in results["runs"] if run["seed"] == 1], ROOT / "docs" / "tuning.svg")
-        figure = "![Test AER against the number of gold sentences tuned on](tuning.svg)"
-        fill_block(ROOT / "docs" / "performance.md", "styles", f"{figure}\n\n{text}")
-
-
 def measure_all(rows: Sequence[Row], args: argparse.Namespace) -> list[dict[str, Any]]:
     """Measure all models, as far as they are not measured yet."""
     by_text, kept, runs = refiners(args.models), Kept(args.cache), []
@@ -179,14 +164,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--sizes", type=int, nargs="*", default=SIZES, help="numbers of gold sentences, with the first seed")
     add("--models", type=Path, default=MODELS, metavar="DIR", help="where models are kept")
     args = parse(parser, arguments, page="docs/performance.md", cache=CACHE / "styles")
+    path = args.output / "styles.json"
     if not args.publish:
         wanted = [Row.parse(row) for row in args.rows]
         require(row.text for row in wanted)
         args.models.mkdir(parents=True, exist_ok=True)
         runs = measure_all(wanted, args)
-        results = {"about": surroundings(), **recipe_key(), "runs": runs}
-        write_json(args.output / "styles.json", results)
-    publish(args.output, args.docs)
+        write_json(path, {"about": surroundings(), **recipe_key(), "runs": runs})
+    results = read_results(path)
+    figure = "![Test AER against the number of gold sentences tuned on](tuning.svg)"
+    publish(path, markdown(results), args.page, figure=figure)
+    if args.docs:
+        from drawing import draw_tuning
+
+        draw_tuning([run for run in results["runs"] if run["seed"] == 1], ROOT / "docs" / "tuning.svg")
 
 
 if __name__ == "__main__":

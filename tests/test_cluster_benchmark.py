@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import cluster
+import corpora
 import processes
 from bitweft.text.bitext import Bitext
 from reporting import surroundings
@@ -63,9 +64,8 @@ def test_workers_are_killed_and_others_are_not() -> None:
 
 def test_shards_are_the_text_cut_into_equal_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [(f"a{number}", f"b{number}") for number in range(10)]
-    monkeypatch.setattr(cluster, "pairs_of", lambda text, part, limit: iter(pairs[:limit]))
-    directory = cluster.write_shards(10, 3, tmp_path / "shards")
-    files = sorted(directory.glob("*.zst"))
+    monkeypatch.setattr(corpora, "pairs_of", lambda text, part, limit: iter(pairs[:limit]))
+    files = cluster.shards_of(10, 3, tmp_path / "shards")
     found = [[(p.source.text, p.target.text) for p in Bitext(str(path), format="tsv")] for path in files]
     assert [len(own) for own in found] == [3, 3, 4]
     assert list(chain(*found)) == pairs

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-import torch
 
 from bitweft.cli import demo_paper, main
 from bitweft.sample import bitext, generate, natural
@@ -15,17 +14,13 @@ from bitweft.text.bitext import SentencePair, tokenize
 SMALL = ("model.hidden=8", "model.output=8", "model.words=8", "decoding.sentences=5", "decoding.negatives=3")
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_every_part_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     settings = (*SMALL, "training.word_epochs=1", "model.source_k1=3")
     monkeypatch.setattr(demo_paper, "SETTINGS", settings)
     monkeypatch.setattr(demo_paper, "TUNED", 5)
     monkeypatch.setattr(demo_paper, "natural", lambda: [own for own in natural() if len(own.source) == 8])
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        assert main(["demo", "--recipe", "paper", "--pairs", "30"]) == 0
-    finally:
-        torch.set_num_threads(threads)
+    assert main(["demo", "--recipe", "paper", "--pairs", "30"]) == 0
     shown = capsys.readouterr().out
     for name in demo_paper.AGGREGATIONS:
         assert re.search(rf"^    {name} +(\d+\.\d +){{5}}\d+\.\d$", shown, re.MULTILINE)

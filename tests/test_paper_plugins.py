@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,15 +30,11 @@ SMALL = [
 
 
 @pytest.fixture(autouse=True)
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def forgotten(monkeypatch: pytest.MonkeyPatch, one_thread: None) -> None:
     """Forget after each test what it registered, and use one thread."""
     for registry in (aggregations.AGGREGATIONS, features.FEATURES):
         monkeypatch.setattr(registry, "_known", dict(registry._known))
         monkeypatch.setattr(registry, "_registered", set())
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def mean(scores: Tensor, mask: Tensor) -> Tensor:

@@ -89,20 +89,16 @@ def test_tables_step_by_the_gradients_so_far() -> None:
     assert torch.equal(table.weight[[0, 2]], before[[0, 2]])
 
 
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 def test_seeds_reproduce_bit_for_bit(dropout: float) -> None:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        config = TrainingConfig(epochs=2, batch=10, dropout=dropout)
-        (one, first), (two, second) = trained(config), trained(config)
-        assert first == second
-        for name, value in one.state_dict().items():
-            assert torch.equal(value, two.state_dict()[name])
-        other, _ = trained(config, seed=2)
-        assert not torch.equal(one.target.m1, other.target.m1)
-    finally:
-        torch.set_num_threads(threads)
+    config = TrainingConfig(epochs=2, batch=10, dropout=dropout)
+    (one, first), (two, second) = trained(config), trained(config)
+    assert first == second
+    for name, value in one.state_dict().items():
+        assert torch.equal(value, two.state_dict()[name])
+    other, _ = trained(config, seed=2)
+    assert not torch.equal(one.target.m1, other.target.m1)
 
 
 def test_a_training_in_pieces_is_the_same_training() -> None:

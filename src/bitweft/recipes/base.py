@@ -119,10 +119,9 @@ class Decoding:
         chosen = [value for value in (self.threshold, self.heuristic, self.direction) if value is not None]
         if len(chosen) > 1:
             raise UsageError("give only one of threshold, heuristic and direction")
-        if self.threshold is not None and not 0 < self.threshold <= 1:
-            raise UsageError(f"threshold must be greater than 0 and at most 1, got {self.threshold}")
-        if self.unrefined is not None and not 0 < self.unrefined <= 1:
-            raise UsageError(f"unrefined must be greater than 0 and at most 1, got {self.unrefined}")
+        for name, value in (("threshold", self.threshold), ("unrefined", self.unrefined)):
+            if value is not None and not 0 < value <= 1:
+                raise UsageError(f"{name} must be greater than 0 and at most 1, got {value}")
         if self.heuristic is not None and self.heuristic not in HEURISTICS:
             raise UsageError(f"heuristic must be one of {', '.join(HEURISTICS)}, got {self.heuristic!r}")
         if self.direction is not None and self.direction not in DIRECTIONS:

@@ -251,16 +251,17 @@ def tune(cells: Cells, refiner: Refiner, now: Tuned, sizes: tuple[int, int]) -> 
     by_style = [refiner.margins(cells.numbers, style) for style in GRID]
     styles = Options(errors, by_style)
     style, bound = styles.best(everything)
-    taken, after = now, before
-    if _surely_better(before, styles.held_out()):
-        taken, after = untuned(GRID[style], float(THRESHOLDS[bound])), styles.held_out()
+    taken, after, found = now, before, styles.held_out()
+    if _surely_better(before, found):
+        taken, after = untuned(GRID[style], float(THRESHOLDS[bound])), found
     start = by_style[style]
     rounds = Options(errors, held_out(cells, start, sizes))
-    if _surely_better(after, rounds.held_out()):
+    found = rounds.held_out()
+    if _surely_better(after, found):
         number, bound = rounds.best(everything)
         settings = replace(OWN, rounds=ROUNDS[number])
         learned = learn(cells, start, np.arange(len(start)), settings, sizes)
-        taken, after = Tuned(GRID[style], float(THRESHOLDS[bound]), *learned), rounds.held_out()
+        taken, after = Tuned(GRID[style], float(THRESHOLDS[bound]), *learned), found
     low, high = np.quantile(differences(before, after), [0.025, 0.975]).tolist()
     return taken, Expected(aer(before), aer(after), low, high)
 
