@@ -112,8 +112,7 @@ class DefaultParts(PartTraining):
 def state_of(recipe: DefaultRecipe) -> State:
     """Return what a pass of counting goes by."""
     assert recipe.counts is not None
-    facts = zip(recipe.classes, recipe.nulls, recipe.scales, recipe.vectors, strict=True)
-    return state_by(facts, recipe.counts, recipe.prior, recipe.config)
+    return state_by(recipe.facts, recipe.counts, recipe.prior, recipe.config)
 
 
 def state_arrays(state: State) -> dict[str, npt.NDArray[Any]]:

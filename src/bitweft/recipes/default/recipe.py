@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -34,25 +33,22 @@ from bitweft.recipes.base import (
 )
 from bitweft.recipes.default.blas import one_blas_thread
 from bitweft.recipes.default.checkpoints import with_checkpoints
+from bitweft.recipes.default.coding import Coded, code_held, code_pairs
 from bitweft.recipes.default.compiled import needs_compiling
-from bitweft.recipes.default.compiled.refine import Deciding, Signs, are_signs, look, refine
+from bitweft.recipes.default.compiled.refine import Deciding, are_signs, look, refine
 from bitweft.recipes.default.compiled.types import (
     NO_TABLE,
     Cells,
     Counts,
     Doubles,
     Floats,
-    Inputs,
     Ints,
     Longs,
-    Prior,
     Sums,
-    Words,
     common_counts,
     new_tally,
     no_cells,
 )
-from bitweft.recipes.default.compiled.vectors import compose
 from bitweft.recipes.default.config import DefaultConfig
 from bitweft.recipes.default.counts import State
 from bitweft.recipes.default.knowledge import (
@@ -100,20 +96,6 @@ READ = 10_000  # pairs, after which it is told how many were read
 COMPILING = "compiling the inner loops, once per installation; this takes up to a minute"
 
 
-class Coded(NamedTuple):
-    """Hold some pairs in numbers, and the counts that go with them."""
-
-    source: Words
-    target: Words
-    counts: Counts
-    signs: Signs
-    common: Floats
-
-    def inputs(self, prior: Prior) -> Inputs:
-        """Return what the inner loops take."""
-        return Inputs(self.source, self.target, self.counts, prior, self.common)
-
-
 class DefaultRecipe(Recipe):
     """Train and apply the default aligner."""
 
@@ -159,7 +141,7 @@ class DefaultRecipe(Recipe):
         self.refiner: Refiner = shipped()
         self.tuned: Tuned | None = None
         self.texts: Sequence[Text] | None = None  # what was learned from, if it is held
-        self._common = NO_TABLE
+        self.common = NO_TABLE
         self.before: State | None = None  # in parts: what the last pass went by, if there is one to come
 
     @property
@@ -170,16 +152,21 @@ class DefaultRecipe(Recipe):
     @property
     def vocabulary_sizes(self) -> tuple[int, int]:
         """Tell how many words of the source and of the target language it knows."""
-        self._learned()
+        self.learned_counts()
         source, target = (len(spelling.words) for spelling in self.spellings)
         return source, target
 
     @property
     def word_counts(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
         """Return how often it has seen each word of the source and of the target language."""
-        self._learned()
+        self.learned_counts()
         source, target = (spelling.words.counts for spelling in self.spellings)
         return source, target
+
+    @property
+    def facts(self) -> Iterator[tuple[Ints, Floats, Floats, Floats]]:
+        """Give classes, nulls, scales and vectors of the words of each side."""
+        return zip(self.classes, self.nulls, self.scales, self.vectors, strict=True)
 
     @classmethod
     def preparation(cls) -> str | None:
@@ -200,7 +187,7 @@ class DefaultRecipe(Recipe):
                 yield Progress(number + 1, 0, "reading")
         more = [Counter(own) for own in word_counts(lexicon)]
         if extras.continue_training:
-            self._learned()
+            self.learned_counts()
             for own, spelling in zip(more, self.spellings, strict=True):
                 own.update(spelling.words.counts)
         texts = [Text(*reader.finish(own)) for reader, own in zip(readers, more, strict=True)]
@@ -230,7 +217,7 @@ class DefaultRecipe(Recipe):
         if not continuing:
             return self.config, Knowledge(counts, links)
         numbers = Renumbering(self.spellings, spellings)
-        counts = both_counts(numbers.counts(self._learned(), words), counts)
+        counts = both_counts(numbers.counts(self.learned_counts(), words), counts)
         jumps = self.prior.jumps.mean(1, keepdims=True)
         prior = self.prior._replace(mixture=0.0, chained=False, jumps=jumps)
         config = replace(self.config, lse_epochs=None, chain_epochs=None, batch=None, rate=None)
@@ -263,7 +250,7 @@ class DefaultRecipe(Recipe):
     def set_counts(self, counts: Counts) -> None:
         """Take over counts, with the table that looks common words up."""
         self.counts = counts
-        self._common = common_counts(counts)
+        self.common = common_counts(counts)
 
     def set_words(self, spellings: list[Spelling], tables: list[Floats], vectors: list[Floats]) -> None:
         """Take over words: their spelling, the tables of its parts, and their vectors."""
@@ -275,10 +262,10 @@ class DefaultRecipe(Recipe):
 
     def infer(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
         """Align each pair by itself; pairs share nothing but the call."""
-        self._learned()
+        self.learned_counts()
         if not pairs:
             return []
-        coded = self._encode(pairs)
+        coded = code_pairs(self, pairs)
         threshold = decoding.threshold
         if decoding.by_direction and self.config.refined:
             threshold = 0.0  # links are chosen otherwise; they have their probabilities all the same
@@ -304,8 +291,8 @@ class DefaultRecipe(Recipe):
         """Return the links of each pair as arrays."""
         if decoding.by_direction or not pairs:
             return super().link_table(pairs, decoding)
-        self._learned()
-        return self._table(self._encode(pairs), len(pairs), decoding)
+        self.learned_counts()
+        return self._table(code_pairs(self, pairs), len(pairs), decoding)
 
     def _table(self, coded: Coded, pairs: int, decoding: Decoding) -> LinkTable:
         with one_blas_thread():
@@ -313,7 +300,7 @@ class DefaultRecipe(Recipe):
 
     def held_table(self, texts: Sequence[Text], pairs: Longs, decoding: Decoding) -> LinkTable:
         """Return the links of pairs of a text that it has learned from, as arrays."""
-        return self._table(self._code_of(texts, pairs), len(pairs), decoding)
+        return self._table(code_held(self, texts, pairs), len(pairs), decoding)
 
     def learned_text(self) -> LearnedText | None:
         """Return the text that it has just learned from, if it was asked to hold it."""
@@ -372,7 +359,7 @@ class DefaultRecipe(Recipe):
         if not self.config.refined or not all(map(len, pair)):
             return posteriors
         links = np.zeros_like(posteriors.links)
-        found = self._by_threshold(self._encode([pair]), 1, 0.0, None)[0].alignment
+        found = self._by_threshold(code_pairs(self, [pair]), 1, 0.0, None)[0].alignment
         for link, chance in zip(found.links, found.probabilities or (), strict=True):
             links[link] = chance
         return posteriors._replace(links=links)
@@ -383,7 +370,7 @@ class DefaultRecipe(Recipe):
 
     def look(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> RefinedCells:
         """Return the cells that the refiner looks at, held against gold links."""
-        coded = self._encode(pairs)
+        coded = code_pairs(self, pairs)
         with one_blas_thread():
             looked = look(coded.inputs(self.prior), len(pairs), coded.signs, new_tally(0))
         pair = np.repeat(np.arange(len(pairs)), np.diff(looked.offsets))
@@ -400,7 +387,7 @@ class DefaultRecipe(Recipe):
         Raises:
             UsageError: there are too few gold links, or links are not refined.
         """
-        self._learned()
+        self.learned_counts()
         if not self.config.refined:
             raise UsageError("tune needs refined links: the model has the setting refined=false")
         before = evaluate(self.align(pairs), gold, names=("the text", "the gold"))
@@ -414,71 +401,26 @@ class DefaultRecipe(Recipe):
 
     def direction_posteriors(self, pair: SentencePair) -> tuple[Floats, Floats]:
         """Return both directions' posteriors of one pair, as (source, target) matrices."""
-        self._learned()
+        self.learned_counts()
         if not len(pair.source) or not len(pair.target):
             empty = np.zeros((len(pair.source), len(pair.target)), np.float32)
             return empty, empty
-        return self._matrices(self._encode([pair]), 0)
+        return self._matrices(code_pairs(self, [pair]), 0)
 
     def _matrices(self, coded: Coded, number: int) -> tuple[Floats, Floats]:
         with one_blas_thread():
             forward, backward = self.loops.matrices(coded.inputs(self.prior), number, new_tally(0))
         return forward.T, backward
 
-    def _learned(self) -> Counts:
+    def learned_counts(self) -> Counts:
+        """Return the counts of linked words, once there are any."""
         if self.counts is None:
             raise UsageError(NOT_LEARNED)
         return self.counts
 
-    def _encode(self, pairs: Sequence[SentencePair]) -> Coded:
-        sides, unseen = [], []
-        facts = zip(self.classes, self.nulls, self.scales, self.vectors, strict=True)
-        for sentences, spelling, table, own_facts in zip(
-            zip(*pairs, strict=True), self.spellings, self.tables, facts, strict=True
-        ):
-            tokens = (sentence.tokens for sentence in sentences)
-            numbers, offsets, words = spelling.encode(tokens, lowercase=self.config.lowercase)
-            vectors = np.empty((len(words), table.shape[1]), np.float32)
-            if words:
-                own = np.arange(len(words), dtype=np.int32)
-                compose(own, *spelling.unseen_rows(words), table, vectors)
-            sides.append(Words(numbers, offsets, *own_facts, vectors))
-            unseen.append(words)
-        signs = (
-            np.concatenate([own, are_signs(words)]) if words else own  # no copy of a large vocabulary
-            for own, words in zip(self.signs, unseen, strict=True)
-        )
-        return Coded(sides[0], sides[1], self._with_unseen(*unseen), Signs(*signs), self._common)
-
-    def _code_of(self, texts: Sequence[Text], pairs: Longs) -> Coded:
-        """Give some pairs of a text that it has learned from as the inner loops take them."""
-        sides = []
-        facts = zip(self.classes, self.nulls, self.scales, self.vectors, strict=True)
-        for text, own_facts in zip(texts, facts, strict=True):
-            lengths = text.offsets[pairs + 1] - text.offsets[pairs]
-            offsets = np.concatenate([[0], np.cumsum(lengths)])
-            places = np.arange(offsets[-1]) + np.repeat(text.offsets[pairs] - offsets[:-1], lengths)
-            none = np.empty((0, own_facts[3].shape[1]), np.float32)
-            sides.append(Words(text.tokens[places], offsets, *own_facts, none))
-        return Coded(sides[0], sides[1], self._learned(), Signs(*self.signs), self._common)
-
-    def _with_unseen(self, source: list[str], target: list[str]) -> Counts:
-        """Return the counts, where words that training did not see have their cognates too."""
-        counts = self._learned()
-        if not source and not target:
-            return counts
-        known, words = (spelling.words for spelling in self.spellings)
-        fresh = {word: len(known) + number for number, word in enumerate(source)}
-        later = [fresh.get(word, known.known.get(word, -1)) for word in target]
-        cognates = np.concatenate([counts.cognates, np.array(later, np.int32)])
-        for word, number in fresh.items():
-            if word in words.known:
-                cognates[words.known[word]] = number
-        return counts._replace(cognates=cognates)
-
     def save(self, directory: Path) -> None:
         """Write the model into an existing directory."""
-        self._learned()
+        self.learned_counts()
         save_model(self, directory)
 
     @classmethod
