@@ -53,18 +53,28 @@ bitweft.Desk = class {
     }
   }
 
-  // Ask when the typing pauses.
+  // Ask when the typing pauses; an answer to what stood there before comes too late.
   soon() {
-    clearTimeout(this.timer);
+    this.drop();
     this.timer = setTimeout(() => this.ask(), bitweft.PAUSE);
   }
 
-  async ask() {
+  drop() {
     clearTimeout(this.timer);
     this.asked?.abort();
+    this.asked = null;
+    this.busy(true);
+  }
+
+  // Say whether what is shown is yet to follow what was typed.
+  busy(so) {
+    this.stage.root.setAttribute("aria-busy", String(so));
+  }
+
+  async ask() {
+    this.drop();
     const [source, target] = ["source", "target"].map((id) => this.at(id).value);
     if (!source.trim() || !target.trim()) {
-      this.asked = null;
       const half = source.trim() || target.trim();
       return this.say(half ? "The other sentence is missing." : "Type a sentence and its translation: the links appear as you type.");
     }
@@ -84,6 +94,7 @@ bitweft.Desk = class {
   }
 
   say(text, { fault = false } = {}) {
+    this.busy(false);
     this.state.answer = null;
     this.stage.say(text);
     this.stage.root.firstChild.classList.toggle("fault", fault);
@@ -95,6 +106,7 @@ bitweft.Desk = class {
 
   show(answer) {
     const side = ({ text, tokens }) => ({ text, words: tokens });
+    this.busy(false);
     this.state.answer = answer;
     this.pair = bitweft.makePair(side(answer.source), side(answer.target), answer.links);
     this.choose(null);
