@@ -207,6 +207,14 @@ def test_only_a_directory_of_its_own_is_taken_and_emptied(tmp_path: Path) -> Non
         Checkpoint(place / "weights.safetensors")
 
 
+@pytest.mark.parametrize("name", ["../precious", "/precious", "a" * 300, "\ud800", "a\0b", ""])
+def test_a_manifest_that_names_no_file_of_its_directory_is_no_manifest(tmp_path: Path, name: str) -> None:
+    Checkpoint(tmp_path).keep({"a": np.arange(3)}, {})
+    (tmp_path / "checkpoint.json").write_text(json.dumps({"files": ["state.safetensors", name]}))
+    with pytest.raises(InputError, match="which is no checkpoint"):  # what it names is not removed in the end
+        Checkpoint(tmp_path, resume=True)
+
+
 def test_states_are_known_by_name_and_leftovers_are_removed(tmp_path: Path) -> None:
     place = tmp_path / "c"
     first = Checkpoint(place)

@@ -29,6 +29,7 @@ STILL = 120.0  # seconds after which it hangs though it does not compute
 MEMORY = 1 << 30  # bytes that a child may take beyond what it begins with
 TURN = 10_000  # inputs that one child tries
 MILLION = 1_000_000  # of so many inputs, each of the slow readers gets its number
+LONGEST = 3000  # characters of a fault's description
 MOST_GROWN = 300  # inputs that a reader keeps to grow others from
 
 _CLOCK = struct.Struct("ddq40p")  # when the input began, CPU time until then, its number, the reader's name
@@ -124,7 +125,7 @@ class Trial:
         except BitweftError as error:
             answer = _VARYING.sub("", str(error))[:200]
         except BaseException:
-            return traceback.format_exc()
+            return traceback.format_exc()[:LONGEST]
         if answer not in self.seen and len(self.corpus) < MOST_GROWN:
             self.seen.add(answer)
             for number, content in enumerate(contents):

@@ -205,9 +205,18 @@ def own_files(directory: Path, manifest: str) -> set[str]:
         names = json.loads((directory / manifest).read_bytes())["files"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return set()
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    if not isinstance(names, list) or not all(isinstance(name, str) and _is_plain(name) for name in names):
         return set()
     return {name for name in (manifest, *names) if not (directory / name).is_dir()}
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether a directory can hold a file of this name: nothing elsewhere, and nothing impossible."""
+    try:
+        encoded = os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    return name == os.path.basename(name) and b"\0" not in encoded and 0 < len(encoded) <= LONGEST_NAME
 
 
 def refuse_inputs(output: AnyPath | None, inputs: Iterable[AnyPath | None]) -> None:

@@ -27,7 +27,7 @@ from bitweft.corpus.project.characters import is_sign
 from bitweft.corpus.project.records import Weights
 
 LINKED = 0.3  # from here on a word has a counterpart
-_POOL = 4.0  # what all votes of a form weigh, against 1 for a certain link
+_POOL = 6.0  # what all votes of a form weigh, against 1 for a certain link
 _HABIT = 2.0  # what habits of tags weigh
 _NEAR = 0.02  # what the next word weighs as a head, at a distance of one
 _SMOOTH = 5.0  # words that a tag's habits are based on before they count half
