@@ -13,7 +13,7 @@ import pytest
 from bitweft.aligner import Aligner
 from bitweft.errors import InputError, MissingExtraError, NothingToLearnError, UsageError
 from bitweft.recipes.base import Offer
-from bitweft.recipes.parts import Part, Survey
+from bitweft.recipes.parts import Numbered, Part, Survey
 from bitweft.recipes.registry import recipe_named, recipe_names
 from bitweft.text.bitext import Bitext, SentencePair
 from small import aligner, sample
@@ -37,16 +37,17 @@ def in_parts(shards: list[list[SentencePair]], settings: Iterable[str], *, seed:
     found = Aligner(threads=1, settings=settings, seed=seed)
     training = found.recipe.in_parts()
     survey = Survey()
-    for shard in draw.sample(shards, len(shards)):
+    numbered = [Numbered.of(sent(training.numberer())(shard).arrays()) for shard in shards]
+    for shard in draw.sample(numbered, len(shards)):
         survey.add(sent(training.surveyor())(shard))
     firsts = [sum(map(len, shards[:number])) for number in range(len(shards))]
     choose = sent(training.chooser(survey))
-    samples = [choose(shard, first) for shard, first in zip(shards, firsts, strict=True)]
+    samples = [choose(shard, first) for shard, first in zip(numbered, firsts, strict=True)]
     for _ in training.descend(survey, samples):
         pass
     while training.passes_left:
         count = training.counter()
-        parts: list[Part] = [count(shard) for shard in draw.sample(shards, len(shards))]
+        parts: list[Part] = [count(shard) for shard in draw.sample(numbered, len(shards))]
         training.merge(parts)
     return found
 
@@ -102,8 +103,9 @@ def test_a_model_on_its_way_can_be_kept(whole: bytes, tmp_path: Path) -> None:
     """Save and load between all steps, as verbs do."""
     found = Aligner(threads=1, settings=SETTINGS)
     training = found.recipe.in_parts()
-    survey = training.surveyor()(PAIRS)
-    for _ in training.descend(survey, [training.chooser(survey)(PAIRS, 0)]):
+    numbered = training.numberer()(PAIRS)
+    survey = training.surveyor()(numbered)
+    for _ in training.descend(survey, [training.chooser(survey)(numbered, 0)]):
         pass
     found.has_learned(survey.pairs, (1, 1), (0.0, 0.0))
     for step in range(3):
@@ -111,19 +113,20 @@ def test_a_model_on_its_way_can_be_kept(whole: bytes, tmp_path: Path) -> None:
         found = Aligner.load(tmp_path / f"{step}.weft", threads=1)
         training = found.recipe.in_parts()
         if training.passes_left:
-            training.merge([training.counter()(shard) for shard in cut(PAIRS, 2)])
+            number, count = training.numberer(), training.counter()
+            training.merge([count(number(shard)) for shard in cut(PAIRS, 2)])
     assert not training.passes_left
     assert weights(found, tmp_path / "model") == whole
 
 
 def test_what_was_not_surveyed_is_refused() -> None:
-    count = aligner().recipe.in_parts().counter()
+    training = aligner().recipe.in_parts()
     with pytest.raises(InputError, match="'zyxw' is not in the text that the model was begun with"):
-        count(Bitext.of([("zyxw", "chat")]))
+        training.counter()(training.numberer()(Bitext.of([("zyxw", "chat")])))
     with pytest.raises(NothingToLearnError):
         Aligner().recipe.in_parts().chooser(Survey())
     training = Aligner(settings=["longest=1"]).recipe.in_parts()
-    survey = training.surveyor()(Bitext.of([("a b", "c d e")]))
+    survey = training.surveyor()(training.numberer()(Bitext.of([("a b", "c d e")])))
     with pytest.raises(InputError, match="every pair has a sentence of more than 1 words"):
         training.chooser(survey)
 

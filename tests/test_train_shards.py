@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bitweft import Aligner, Bitext
 from bitweft.cli import main
 from bitweft.cluster import parts
 from bitweft.storage.part_file import read_part, write_part
@@ -159,6 +161,46 @@ def test_training_goes_on_after_a_stop(
     assert main([*command, "--resume"]) == 0
     assert len(counted) == 8
     assert (model / WEIGHTS).read_bytes() == whole
+
+
+def test_the_text_is_read_once(
+    corpus: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def reading(*files: str, **how: Any) -> Bitext:
+        read.append(files[0])
+        return Bitext(*files, **how)
+
+    monkeypatch.setattr(parts, "Bitext", reading)
+    model = tmp_path / "model"
+    assert main(["train", "--shards", str(corpus / "*.tsv"), "-o", str(model), *QUICK]) == 0
+    assert len(read) == len(list(corpus.glob("*.tsv"))) and (model / WEIGHTS).read_bytes() == whole
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]  # nothing else is left
+
+
+@pytest.mark.parametrize("fault", ["other text", "other settings", "damaged", "no words"])
+def test_numbers_that_are_not_of_this_text_are_made_anew(corpus: Path, tmp_path: Path, fault: str) -> None:
+    path, inputs = str(tmp_path / "text.part"), [str(corpus / "0.tsv")]
+    number = parts.Numbering(Aligner().recipe.in_parts().numberer(), {})
+    expected = number(inputs, path)
+    kept, facts = read_part(path)
+    if fault == "other text":
+        number([str(corpus / "1.tsv")], path)
+    elif fault == "other settings":
+        other = Aligner(settings=["lowercase=false"]).recipe.in_parts().numberer()
+        parts.Numbering(other, {})(inputs, path)
+    elif fault == "damaged":
+        content = bytearray(Path(path).read_bytes())
+        content[-9] ^= 1
+        Path(path).write_bytes(content)
+    else:
+        write_part(path, {**kept, "source.tokens": kept["source.tokens"] + 10_000}, facts)
+    found = number(inputs, path)
+    for ours, theirs in zip(expected, found, strict=True):
+        assert ours.words == theirs.words and (ours.tokens == theirs.tokens).all()
+        assert (ours.lengths == theirs.lengths).all()
+    assert read_part(path)[1] == facts
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
-"""Parts of a pass of counting as files: each made by anyone from a model and a shard, merged in any order."""
+"""Shards in numbers and what they count, as files: each made by anyone, counts merged in any order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import bitweft
@@ -10,14 +12,44 @@ from bitweft.aligner import Aligner
 from bitweft.corpus.shards import base_name
 from bitweft.errors import InputError, ModelError, UsageError
 from bitweft.recipes.base import Offer, require
-from bitweft.recipes.parts import Part, PartTraining
+from bitweft.recipes.parts import Numbered, Part, PartTraining
 from bitweft.storage import places
 from bitweft.storage.part_file import part_facts, read_part, write_part
-from bitweft.text.bitext import Bitext
+from bitweft.text.bitext import Bitext, SentencePair
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Put shards into numbers, of which a file is kept; by it, their text is read once."""
+
+    number: Callable[[Iterable[SentencePair]], Numbered]
+    reading: Mapping[str, Any]  # arguments of Bitext
+
+    def __call__(self, inputs: Sequence[str], path: str | None) -> Numbered:
+        """Give a shard in numbers: as the file has them, if it is of this text, and otherwise from the text.
+
+        Raises:
+            InputError: the text cannot be read, or the file cannot be written.
+        """
+        made_of = {"numbered": repr(self.number), **_made_of(inputs, self.reading)}
+        if path is not None and places.is_file(path):
+            with suppress(ModelError, ValueError, KeyError):
+                arrays, known = read_part(path)
+                if known.items() >= made_of.items():
+                    return Numbered.of(arrays)
+        found = self.number(Bitext(*inputs, **self.reading))
+        if path is not None:
+            write_part(path, found.arrays(), made_of)
+        return found
 
 
 def count_shard(
-    aligner: Aligner, model: str, inputs: Sequence[str], reading: Mapping[str, Any], path: str
+    aligner: Aligner,
+    model: str,
+    inputs: Sequence[str],
+    reading: Mapping[str, Any],
+    path: str,
+    numbers: str | None = None,
 ) -> int:
     """Count a shard by a model that is on its way, into a file; one that is there already is kept.
 
@@ -27,6 +59,7 @@ def count_shard(
         inputs: the files of the shard.
         reading: arguments of Bitext.
         path: the file to write, or its URL.
+        numbers: the file with the shard in numbers, or its URL.
 
     Returns:
         How many pairs the shard has.
@@ -36,23 +69,26 @@ def count_shard(
         InputError: a word is new to the model.
     """
     training = _unfinished(aligner, "count")
-    made_of = {
-        "bitweft": bitweft.__version__,
-        "model": model,
-        "reading": {key: value for key, value in reading.items() if value is not None},
-        "inputs": [[base_name(name), places.digest(name)] for name in inputs],
-    }
+    made_of = {"model": model, **_made_of(inputs, reading)}
     known = part_facts(path)
     if known is not None and known.items() >= made_of.items():
         return int(known["pairs"])
-    bitext = Bitext(*inputs, **reading)
+    shard = Numbering(training.numberer(), reading)(inputs, numbers)
     try:
-        part = training.counter()(bitext)
+        part = training.counter()(shard)
     except InputError as error:
         raise InputError(str(error), file=inputs[0]) if error.file is None else error from error
-    pairs = bitext.count()
-    write_part(path, part, {**made_of, "pairs": pairs})
-    return pairs
+    write_part(path, part, {**made_of, "pairs": shard.pairs})
+    return shard.pairs
+
+
+def _made_of(inputs: Sequence[str], reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Say by which program a part is made, and from which text."""
+    return {
+        "bitweft": bitweft.__version__,
+        "reading": {key: value for key, value in reading.items() if value is not None},
+        "inputs": [[base_name(name), places.digest(name)] for name in inputs],
+    }
 
 
 def merge_parts(aligner: Aligner, model: str, paths: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import bitweft
 from bitweft.aligner import Aligner
 from bitweft.cluster.engine import Engine, Shared
-from bitweft.cluster.parts import count_shard, merge_parts
+from bitweft.cluster.parts import Numbering, count_shard, merge_parts
 from bitweft.cluster.workers import Files, loaded, packed, patiently
 from bitweft.corpus.align_shards import Pace, model_digest
 from bitweft.errors import BitweftError, InputError, ModelError
@@ -25,7 +25,6 @@ from bitweft.recipes.base import Offer, require
 from bitweft.recipes.parts import Part, Survey
 from bitweft.storage import places
 from bitweft.storage.output import clear_leftovers, json_bytes, write_bytes
-from bitweft.text.bitext import Bitext
 
 Tell = Callable[[Progress], None]
 Inputs = tuple[str, ...]  # the files of one shard
@@ -49,8 +48,12 @@ class Training:
     engine: Engine
     tell: Tell  # is called with how far it is
 
-    def begin(self, aligner: Aligner) -> None:
+    def begin(self, aligner: Aligner, directory: str | None = None) -> None:
         """Learn what comes before counting; the model can then be saved, and counted by.
+
+        Arguments:
+            aligner: with the settings to learn by.
+            directory: where shards are kept in numbers, which all workers reach, or its URL.
 
         Raises:
             UsageError: the recipe does not learn in parts.
@@ -60,17 +63,24 @@ class Training:
         began = time.perf_counter()
         training = aligner.recipe.in_parts()
         shards, reading = self.corpus.shards, self.corpus.reading
+        numbering, numbers = Numbering(training.numberer(), reading), self.numbers(directory)
         cost = [-time.process_time()]
-        surveys = self._all(survey_one, shards, Reading(reading, training.surveyor()), "surveying", cost)
+        surveys = self._all(
+            survey_one,
+            list(zip(shards, numbers, strict=True)),
+            Numbers(numbering, training.surveyor()),
+            "surveying",
+            cost,
+        )
         survey = Survey()
         firsts = []
         for own in surveys:
             firsts.append(survey.pairs)
             survey.add(own)
         del surveys
-        sizes = [after - first for first, after in zip(firsts, [*firsts[1:], survey.pairs], strict=True)]
-        items = list(zip(shards, firsts, sizes, strict=True))
-        samples = self._all(choose_one, items, Reading(reading, training.chooser(survey)), "sampling", cost)
+        items = list(zip(shards, numbers, firsts, strict=True))
+        choosing = Numbers(numbering, training.chooser(survey))
+        samples = self._all(choose_one, items, choosing, "sampling", cost)
         for progress in training.descend(survey, samples):
             self.tell(progress)
         source, target = (sum(own.values()) for own in survey.words)
@@ -79,18 +89,22 @@ class Training:
         aligner.has_learned(survey.pairs, (source, target), seconds, names)
         aligner.about = replace(aligner.about, tokenize=reading.get("tokenize") or "space")
 
-    def paths(self, number: int, directory: str) -> list[str]:
+    def parts(self, number: int | str, directory: str) -> list[str]:
         """Name the parts of a pass, in a directory."""
         return [places.join(directory, f"{number}.{n:05}.part") for n in range(len(self.corpus.shards))]
 
-    def count(self, aligner: Aligner, model: str, paths: Sequence[str]) -> None:
-        """Count all shards by a model, into a part each, and merge them."""
+    def numbers(self, directory: str | None) -> Sequence[str | None]:
+        """Name the files of the shards in numbers; without a directory, there are none."""
+        return [None] * len(self.corpus.shards) if directory is None else self.parts("text", directory)
+
+    def count(self, aligner: Aligner, model: str, number: int, directory: str) -> None:
+        """Count all shards by a model in a pass of this number, into a part each, and merge them."""
         began = time.perf_counter()
-        places.make_directory(places.parent(paths[0]))
+        paths = self.parts(number, directory)
         cost = [-time.process_time()]
         digest = model_digest(model)
         counting = Counting(self.engine.share(packed(model)), digest, self.corpus.reading)
-        items = list(zip(self.corpus.shards, paths, strict=True))
+        items = list(zip(self.corpus.shards, self.numbers(directory), paths, strict=True))
         self._all(count_one, items, counting, "count", cost)
         merge_parts(aligner, digest, paths)
         learned = aligner.about.training
@@ -132,10 +146,10 @@ class Timed(Generic[Value]):
         return result, pairs, time.process_time() - began
 
 
-class Reading(NamedTuple):
-    """Hold how shards are read, and what is done with their pairs."""
+class Numbers(NamedTuple):
+    """Hold how shards are put into numbers, and what is done with these."""
 
-    reading: Mapping[str, Any]
+    numbering: Numbering
     work: Callable[..., Any]
 
 
@@ -147,25 +161,25 @@ class Counting(NamedTuple):
     reading: Mapping[str, Any]
 
 
-def survey_one(inputs: Inputs, shared: Shared[Reading]) -> tuple[Survey, int]:
+def survey_one(item: tuple[Inputs, str | None], shared: Shared[Numbers]) -> tuple[Survey, int]:
     """Survey a shard, in a worker."""
-    reading, survey = shared.get()
-    found: Survey = survey(Bitext(*inputs, **reading))
-    return found, found.pairs
+    numbering, survey = shared.get()
+    shard = patiently(lambda: numbering(*item))
+    return survey(shard), shard.pairs
 
 
-def choose_one(item: tuple[Inputs, int, int], shared: Shared[Reading]) -> tuple[Part, int]:
+def choose_one(item: tuple[Inputs, str | None, int], shared: Shared[Numbers]) -> tuple[Part, int]:
     """Choose the sample of a shard, in a worker."""
-    (inputs, first, pairs), (reading, choose) = item, shared.get()
-    found: Part = choose(Bitext(*inputs, **reading), first)
-    return found, pairs
+    (inputs, numbers, first), (numbering, choose) = item, shared.get()
+    shard = patiently(lambda: numbering(inputs, numbers))
+    return choose(shard, first), shard.pairs
 
 
-def count_one(item: tuple[Inputs, str], shared: Shared[Counting]) -> tuple[None, int]:
+def count_one(item: tuple[Inputs, str, str], shared: Shared[Counting]) -> tuple[None, int]:
     """Count a shard, in a worker."""
-    (inputs, path), (model, digest, reading) = item, shared.get()
+    (inputs, numbers, path), (model, digest, reading) = item, shared.get()
     aligner = loaded(model, 1)
-    return None, patiently(lambda: count_shard(aligner, digest, inputs, reading, path))
+    return None, patiently(lambda: count_shard(aligner, digest, inputs, reading, path, numbers))
 
 
 class Kept:
@@ -252,20 +266,23 @@ def train_on_shards(
         threads: of this process, which learns from the sample.
     """
     passes, model = kept.latest()
+    directory = parts or str(kept.directory)
+    places.make_directory(directory)
     if model is None:
         model = kept.path(0)
-        training.begin(aligner)
+        training.begin(aligner, directory)
         aligner.save(model)
     aligner = Aligner.load(model, threads=threads)
-    directory = parts or str(kept.directory)
     while aligner.recipe.in_parts().passes_left:
         passes += 1
-        training.count(aligner, model, training.paths(passes, directory))
+        training.count(aligner, model, passes, directory)
         if aligner.recipe.in_parts().passes_left:
             model = kept.path(passes)
             aligner.save(model)
     finish(aligner)
-    for path in (path for number in range(1, passes + 1) for path in training.paths(number, directory)):
+    for path in (
+        path for part in ("text", *range(1, passes + 1)) for path in training.parts(part, directory)
+    ):
         clear_leftovers(path)
         places.remove(path)
     kept.remove()

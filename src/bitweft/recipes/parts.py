@@ -1,9 +1,10 @@
 """The contract of learning in parts: what is asked of a recipe whose text outgrows one machine.
 
-    survey  = surveyor()(shard), summed             each shard once, by anyone
-    sample  = chooser(survey)(shard, first)         each shard once more
+    shard   = numberer()(pairs)                     each shard's text once, by anyone
+    survey  = surveyor()(shard), summed
+    sample  = chooser(survey)(shard, first)
     descend(samples)                                one process
-    counts  = counter()(shard); merge(all counts)   each shard, as often as there are passes left
+    counts  = counter()(shard); merge(all counts)   as often as there are passes left
 
 What comes out is what `fit` learns from the shards one after the other, bit for bit, however the text is cut
 into shards, in whatever order they are done, and however often one is done again. The functions hold all that
@@ -16,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,57 @@ from bitweft.progress import Progress
 from bitweft.text.bitext import SentencePair
 
 Part: TypeAlias = Mapping[str, npt.NDArray[np.integer]]  # what a shard adds: whole numbers, by name
+_SIDES = ("source", "target")
+
+
+class Side(NamedTuple):
+    """Hold one side of a shard in numbers."""
+
+    words: list[str]  # in the order in which they come first; without line breaks
+    tokens: npt.NDArray[np.int32]  # (tokens): numbers of words
+    lengths: npt.NDArray[np.int64]  # (pairs): tokens
+
+
+class Numbered(NamedTuple):
+    """Hold a shard in numbers of its own words, which no other shard needs to know."""
+
+    source: Side
+    target: Side
+
+    @property
+    def pairs(self) -> int:
+        """Return how many pairs there are."""
+        return len(self.source.lengths)
+
+    def arrays(self) -> Part:
+        """Return all of it as arrays."""
+        found: dict[str, npt.NDArray[np.integer]] = {}
+        for name, side in zip(_SIDES, self, strict=True):
+            found[f"{name}.words"] = np.frombuffer(
+                "".join(f"{word}\n" for word in side.words).encode(), np.uint8
+            )
+            found[f"{name}.tokens"], found[f"{name}.lengths"] = side.tokens, side.lengths
+        return found
+
+    @classmethod
+    def of(cls, arrays: Part) -> Numbered:
+        """Take what `arrays` gave.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        sides = []
+        for name in _SIDES:
+            words = arrays[f"{name}.words"].tobytes().decode().split("\n")[:-1]
+            tokens, lengths = arrays[f"{name}.tokens"], arrays[f"{name}.lengths"]
+            if tokens.min(initial=0) < 0 or tokens.max(initial=-1) >= len(words):
+                raise ValueError(f"{name}.tokens are of no words")
+            if lengths.min(initial=0) < 0 or lengths.sum() != len(tokens):
+                raise ValueError(f"{name}.lengths are not of these tokens")
+            sides.append(Side(words, tokens.astype(np.int32), lengths.astype(np.int64)))
+        if len(sides[0].lengths) != len(sides[1].lengths):
+            raise ValueError("the sides have other numbers of sentences")
+        return cls(*sides)
 
 
 @dataclass
@@ -49,11 +101,15 @@ class PartTraining(ABC):
     """Learn from a text in parts."""
 
     @abstractmethod
-    def surveyor(self) -> Callable[[Iterable[SentencePair]], Survey]:
+    def numberer(self) -> Callable[[Iterable[SentencePair]], Numbered]:
+        """Return what puts the text of a shard into numbers; its `repr` tells all that these depend on."""
+
+    @abstractmethod
+    def surveyor(self) -> Callable[[Numbered], Survey]:
         """Return what surveys a shard."""
 
     @abstractmethod
-    def chooser(self, survey: Survey) -> Callable[[Iterable[SentencePair], int], Part]:
+    def chooser(self, survey: Survey) -> Callable[[Numbered, int], Part]:
         """Return what chooses of a shard, and the number of its first pair, the pairs to descend on.
 
         Raises:
@@ -70,7 +126,7 @@ class PartTraining(ABC):
         """Tell how often the text is still to be counted."""
 
     @abstractmethod
-    def counter(self) -> Callable[[Iterable[SentencePair]], Part]:
+    def counter(self) -> Callable[[Numbered], Part]:
         """Return what counts a shard, by what was learned so far.
 
         It raises InputError at a word that was not surveyed.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,16 +30,16 @@ from bitweft.recipes.default.counts import (
 )
 from bitweft.recipes.default.learn import Learning, Text, pair_hashes, sampled
 from bitweft.recipes.default.loops import Loops
-from bitweft.recipes.default.spelling import Spelling, check_word
-from bitweft.recipes.parts import Part, PartTraining, Survey
+from bitweft.recipes.default.spelling import Reader, Spelling
+from bitweft.recipes.parts import Numbered, Part, PartTraining, Side, Survey
 from bitweft.storage.model_directory import Arrays
-from bitweft.text.bitext import Sentence, SentencePair
+from bitweft.storage.spill import counted
+from bitweft.text.bitext import SentencePair
 
 if TYPE_CHECKING:
     from bitweft.recipes.default.recipe import DefaultRecipe
 
 MOST_PASSES = 2  # the second finds again what the first added to the counts
-BLOCK = 4096  # pairs that are read in a turn
 _SIDES = ("source", "target")
 _TALLIES = ("jumps", "starts", "diagonals", "cognates")
 
@@ -59,11 +58,15 @@ class DefaultParts(PartTraining):
             raise UsageError(f"count_passes must be at most {MOST_PASSES} to learn in parts, {found}")
         self.recipe = recipe
 
-    def surveyor(self) -> Callable[[Iterable[SentencePair]], Survey]:
-        """Return what surveys a shard."""
-        return _Surveyor(self.recipe.config.lowercase, self.recipe.config.longest)
+    def numberer(self) -> Callable[[Iterable[SentencePair]], Numbered]:
+        """Return what puts the text of a shard into numbers."""
+        return _Numberer(self.recipe.config.lowercase)
 
-    def chooser(self, survey: Survey) -> Callable[[Iterable[SentencePair], int], Part]:
+    def surveyor(self) -> Callable[[Numbered], Survey]:
+        """Return what surveys a shard."""
+        return _Surveyor(self.recipe.config.longest)
+
+    def chooser(self, survey: Survey) -> Callable[[Numbered, int], Part]:
         """Return what chooses of a shard the pairs that may belong to the sample."""
         config = self.recipe.config
         check_learnable([(own, own) for own in (survey.shortest,) if own], config.longest, "longest")
@@ -91,7 +94,7 @@ class DefaultParts(PartTraining):
         done = sum(phase.get("phase") == "count" for phase in self.recipe.record)
         return self.recipe.config.count_passes - done
 
-    def counter(self) -> Callable[[Iterable[SentencePair]], Part]:
+    def counter(self) -> Callable[[Numbered], Part]:
         """Return what counts a shard."""
         recipe = self.recipe
         encoder = _Encoder(recipe.spellings, recipe.config)
@@ -153,75 +156,61 @@ def read_state(arrays: Arrays, later: State, words: Counts, config: DefaultConfi
 
 
 @dataclass(frozen=True)
+class _Numberer:
+    """Number words on sight."""
+
+    lowercase: bool
+
+    def __call__(self, pairs: Iterable[SentencePair]) -> Numbered:
+        readers = Reader(self.lowercase), Reader(self.lowercase)
+        for pair in pairs:
+            for reader, sentence in zip(readers, pair, strict=True):
+                reader.add(sentence.tokens)
+        sides = (reader.in_order() for reader in readers)
+        return Numbered(*(Side(words, tokens, np.diff(offsets)) for words, tokens, offsets in sides))
+
+
+@dataclass(frozen=True)
 class _Surveyor:
     """Count pairs and words."""
 
-    lowercase: bool
     longest: int
 
-    def __call__(self, pairs: Iterable[SentencePair]) -> Survey:
-        number = fit = 0
-        shortest: int | None = None
-        words: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-        for number, pair in enumerate(pairs, 1):  # noqa: B007
-            least, most = sorted(map(len, pair))
-            if least:
-                fit += most <= self.longest
-                shortest = most if shortest is None else min(shortest, most)
-            words[0].update(pair.source.tokens)
-            words[1].update(pair.target.tokens)
-        source, target = (self._forms(own) for own in words)
-        return Survey(number, fit, shortest, (source, target))
-
-    def _forms(self, words: Counter[str]) -> Counter[str]:
-        forms: Counter[str] = Counter()
-        for word, times in words.items():
-            form = word.lower() if self.lowercase else word
-            check_word(form)
-            forms[form] += times
-        return forms
+    def __call__(self, shard: Numbered) -> Survey:
+        lengths = np.array([side.lengths for side in shard])
+        most = lengths.max(0)[lengths.min(0) > 0]
+        words = (
+            Counter(dict(zip(side.words, counted(side.tokens, len(side.words)).tolist(), strict=True)))
+            for side in shard
+        )
+        shortest = int(most.min()) if len(most) else None
+        return Survey(shard.pairs, int((most <= self.longest).sum()), shortest, (next(words), next(words)))
 
 
 class _Encoder:
-    """Turn pairs into numbers."""
+    """Turn the numbers of a shard's own words into those of the whole text's."""
 
     def __init__(self, spellings: Sequence[Spelling], config: DefaultConfig) -> None:
         self.spellings = spellings
-        self.lowercase = config.lowercase
         self.longest = config.longest
 
-    def __call__(self, pairs: Iterable[SentencePair]) -> Shard:
-        tokens: tuple[list[Ints], list[Ints]] = ([], [])
-        lengths: tuple[list[Longs], list[Longs]] = ([], [])
-        for block in _blocks(pairs):
-            for side, sentences in enumerate(zip(*block, strict=True)):
-                numbers, offsets, unseen = self.spellings[side].encode(map(self._forms, sentences))
-                if unseen:
-                    message = f"the word {unseen[0]!r} is not in the text that the model was begun with"
-                    raise InputError(message)
-                tokens[side].append(numbers)
-                lengths[side].append(np.diff(offsets))
-        source, target = map(_side, tokens, lengths)
+    def __call__(self, shard: Numbered) -> Shard:
+        source, target = map(self._side, self.spellings, shard)
         return Shard(source, target, learnable([source[1], target[1]], self.longest))
 
-    def fits(self, pair: SentencePair) -> bool:
-        """Tell whether a pair can be learned from."""
-        return min(map(len, pair)) > 0 and max(map(len, pair)) <= self.longest
-
-    def _forms(self, sentence: Sentence) -> Sequence[str]:
-        return [token.lower() for token in sentence.tokens] if self.lowercase else sentence.tokens
-
-
-def _side(tokens: list[Ints], lengths: list[Longs]) -> tuple[Ints, Longs]:
-    """Put blocks together: tokens, and where each sentence begins."""
-    offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]), dtype=np.int64)
-    return np.concatenate([np.empty(0, np.int32), *tokens]), offsets
+    @staticmethod
+    def _side(spelling: Spelling, side: Side) -> tuple[Ints, Longs]:
+        known = spelling.words.known
+        unseen = next((word for word in side.words if word not in known), None)
+        if unseen is not None:
+            raise InputError(f"the word {unseen!r} is not in the text that the model was begun with")
+        numbers = np.array([known[word] for word in side.words], np.int32)
+        return numbers[side.tokens], _offsets(side.lengths)
 
 
-def _blocks(pairs: Iterable[SentencePair]) -> Iterator[list[SentencePair]]:
-    walk = iter(pairs)
-    while block := list(islice(walk, BLOCK)):
-        yield block
+def _offsets(lengths: Longs) -> Longs:
+    """Tell where each sentence begins, and the last ends."""
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 @dataclass(frozen=True)
@@ -232,27 +221,16 @@ class _Chooser:
     seed: int
     bound: int
 
-    def __call__(self, pairs: Iterable[SentencePair], first: int) -> Part:
-        numbers: list[int] = []
-        (source, s_offsets), (target, t_offsets), _, _ = self.encode(self._chosen(pairs, first, numbers))
-        return {
-            "numbers": np.array(numbers, np.int64),
-            "source": source,
-            "source.lengths": np.diff(s_offsets),
-            "target": target,
-            "target.lengths": np.diff(t_offsets),
-        }
-
-    def _chosen(
-        self, pairs: Iterable[SentencePair], first: int, numbers: list[int]
-    ) -> Iterator[SentencePair]:
-        for block in _blocks(pairs):
-            own = np.arange(first, first + len(block))
-            for place in np.flatnonzero(pair_hashes(own, self.seed) <= np.uint64(self.bound)).tolist():
-                if self.encode.fits(block[place]):
-                    numbers.append(first + place)
-                    yield block[place]
-            first += len(block)
+    def __call__(self, shard: Numbered, first: int) -> Part:
+        source, target, pairs, _ = self.encode(shard)
+        numbers = first + pairs
+        chosen = pairs[pair_hashes(numbers, self.seed) <= np.uint64(self.bound)]
+        found: dict[str, npt.NDArray[np.integer]] = {"numbers": first + chosen}
+        kept = np.isin(np.arange(shard.pairs), chosen)
+        for name, side, (tokens, _) in zip(_SIDES, shard, (source, target), strict=True):
+            found[name] = tokens[np.repeat(kept, side.lengths)]
+            found[f"{name}.lengths"] = side.lengths[kept]
+        return found
 
 
 def _sampled(samples: Sequence[Part], most: int, seed: int) -> list[tuple[Ints, Longs]]:
@@ -263,7 +241,7 @@ def _sampled(samples: Sequence[Part], most: int, seed: int) -> list[tuple[Ints, 
     for side in _SIDES:
         tokens = np.concatenate([own[side] for own in samples])
         lengths = np.concatenate([own[f"{side}.lengths"] for own in samples])
-        sides.append(_side([tokens[np.repeat(kept, lengths)]], [lengths[kept]]))
+        sides.append((tokens[np.repeat(kept, lengths)], _offsets(lengths[kept])))
     return sides
 
 
@@ -276,8 +254,8 @@ class _Counter:
     before: State | None
     loops: Loops
 
-    def __call__(self, pairs: Iterable[SentencePair]) -> Part:
-        return _arrays(count(self.state, self.encode(pairs), self.before, loops=self.loops))
+    def __call__(self, shard: Numbered) -> Part:
+        return _arrays(count(self.state, self.encode(shard), self.before, loops=self.loops))
 
 
 def _arrays(sums: Sums) -> Part:

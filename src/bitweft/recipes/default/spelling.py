@@ -153,16 +153,19 @@ class Reader:
 
         `more` words, with how often they count, are part of the spelling too.
         """
-        self._put_away()
-        words = list(self._numbers.words)
-        tokens = self._tokens.finish()
+        words, tokens, offsets = self.in_order()
         seen = Counter(dict(zip(words, counted(tokens, len(words)).tolist(), strict=True)))
         seen.update(more or {})
         spelling = Spelling.of(seen)
         final = np.array([spelling.words.known[word] for word in words], np.int32)
         for start in range(0, len(tokens), storage.BLOCK):
             tokens[start : start + storage.BLOCK] = final[tokens[start : start + storage.BLOCK]]
-        return spelling, tokens, np.frombuffer(self._offsets, np.int64)
+        return spelling, tokens, offsets
+
+    def in_order(self) -> tuple[list[str], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the words as they came, the numbers of all tokens, and where each sentence begins."""
+        self._put_away()
+        return list(self._numbers.words), self._tokens.finish(), np.frombuffer(self._offsets, np.int64)
 
 
 class _Forms(dict[str, int]):
