@@ -106,12 +106,14 @@ def test_resume_after_a_kill_behind_the_save_is_done(
     with monkeypatch.context() as killed:
         killed.setattr(Checkpoint, "remove", lambda self: None)  # as if killed between saving and clearing up
         assert main(command) == 0
-    kept = tmp_path / "m.checkpoint"
+    kept, hidden = tmp_path / "m.checkpoint", tmp_path / ".m.bitweft"
+    hidden.mkdir()
+    (hidden / "lock").write_text("")  # it goes last
     before = (made / "model.json").read_bytes()
     assert kept.exists()
     assert main(command) == 0
     assert "learned and saved before the stop" in capsys.readouterr().err
-    assert not kept.exists() and (made / "model.json").read_bytes() == before
+    assert not kept.exists() and not hidden.exists() and (made / "model.json").read_bytes() == before
 
 
 def test_a_checkpoint_of_other_learning_does_not_make_a_model_finished(

@@ -23,7 +23,7 @@ from bitweft.cli.sharded import add_ray, check_shards, train_shards
 from bitweft.errors import UsageError
 from bitweft.links.alignment import GoldAlignment
 from bitweft.links.formats.registry import read_gold
-from bitweft.storage.output import is_within, refuse_inputs
+from bitweft.storage.output import clear_leftovers, is_within, refuse_inputs
 from bitweft.text.bitext import Bitext, SentencePair
 
 if TYPE_CHECKING:
@@ -185,6 +185,7 @@ def finished(args: argparse.Namespace) -> bool:
     checkpoint = Checkpoint(directory, resume=True)
     if checkpoint.result is None or checkpoint.result != digest(read_about(output)):
         return False
+    clear_leftovers(output)
     checkpoint.remove()
     return True
 

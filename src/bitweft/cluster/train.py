@@ -280,9 +280,8 @@ def train_on_shards(
             model = kept.path(passes)
             aligner.save(model)
     finish(aligner)
-    for path in (
-        path for part in ("text", *range(1, passes + 1)) for path in training.parts(part, directory)
-    ):
-        clear_leftovers(path)
-        places.remove(path)
+    for number in ("text", *range(1, passes + 1)):
+        for path in training.parts(number, directory):
+            clear_leftovers(path)
+            places.remove(path)
     kept.remove()
