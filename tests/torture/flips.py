@@ -6,7 +6,6 @@ import functools
 import json
 import random
 import shutil
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -23,17 +22,18 @@ def flips(place: Place, part: Part, end: float) -> None:
     """Change bytes of a model of each recipe in turn."""
     while time.monotonic() < end:
         for name, model in place.models.items():
-            log, seed = place.root / "flips", place.chance.randrange(1 << 30)
-            code = ended(child(functools.partial(_flip, place.root / "flipped", model, seed, end), log))
+            log, told, seed = place.root / "flips", place.root / "told", place.chance.randrange(1 << 30)
+            work = functools.partial(_flip, place.root / "flipped", model, seed, end, told)
+            code = ended(child(work, log))
             if code:
                 part.faults.append(f"{name}, seed {seed}: ended with {code}: {said(log)}")
                 continue
-            for what, count in json.loads(log.read_text().splitlines()[-1]).items():
+            for what, count in json.loads(told.read_text()).items():
                 part.counts[f"{name} {what}"] += count
                 part.tried += count
 
 
-def _flip(copy: Path, model: Path, seed: int, end: float) -> int:
+def _flip(copy: Path, model: Path, seed: int, end: float, told: Path) -> int:
     chance = random.Random(seed)
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(model, copy)
@@ -58,5 +58,5 @@ def _flip(copy: Path, model: Path, seed: int, end: float) -> int:
             counts["refused"] += 1
         content[at] = before
         victim.write_bytes(content)
-    sys.stdout.write(json.dumps(counts) + "\n")
+    told.write_text(json.dumps(counts))
     return 0
