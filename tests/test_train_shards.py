@@ -163,6 +163,23 @@ def test_training_goes_on_after_a_stop(
     assert (model / WEIGHTS).read_bytes() == whole
 
 
+def test_a_stop_while_clearing_up_is_after_the_end(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "model"
+    command = ["train", "--shards", str(corpus / "*.tsv"), "-o", str(model), *QUICK]
+    with monkeypatch.context() as killed:
+        killed.setattr("bitweft.cluster.train.clear_up", lambda *arguments: None)
+        assert main(command) == 0
+    before = (model / "model.json").read_bytes()
+    (tmp_path / ".model.bitweft").mkdir()  # as a kill behind the renaming leaves it
+    assert main(command) == 1
+    assert "exists already" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 0
+    assert (model / "model.json").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 def test_the_text_is_read_once(
     corpus: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

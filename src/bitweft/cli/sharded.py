@@ -12,7 +12,7 @@ from bitweft.cli.learning import say, tell_preparation
 from bitweft.cli.options import at_least
 from bitweft.cli.progress import Meter
 from bitweft.errors import BitweftError, UsageError
-from bitweft.storage.output import refuse_inputs
+from bitweft.storage.output import clear_leftovers, refuse_inputs
 
 if TYPE_CHECKING:
     from bitweft.aligner import Aligner
@@ -102,7 +102,10 @@ def train_shards(
     inputs = find_inputs(args.shards)
     for name in (name for shard in inputs for name in shard):
         refuse_inputs(args.output, [name])
-    check_free(args.output, force=args.force)
+    kept_in = f"{args.output.rstrip('/')}.parts"
+    saved = args.resume and not args.force and train.is_saved(kept_in, args.output)
+    if not saved:
+        check_free(args.output, force=args.force)
     reading = {"tokenize": args.tokenize or "space", "format": args.format, "languages": args.keys}
     corpus = train.Corpus(inputs, {**reading, "strict": args.strict})
     with ExitStack() as stack:
@@ -116,9 +119,12 @@ def train_shards(
             training.begin(aligner)
             save(args, aligner)
             return
-        kept = train.Kept(
-            f"{args.output.rstrip('/')}.parts", train.about_job(aligner, corpus), resume=args.resume
-        )
+        kept = train.Kept(kept_in, train.about_job(aligner, corpus), resume=args.resume)
+        if saved:
+            clear_leftovers(args.output)
+            train.clear_up(training, kept, aligner.recipe.in_parts().passes_left, args.parts)
+            say(args, f"{args.output}: learned and saved before the stop")
+            return
         finish = partial(save, args)
         train.train_on_shards(aligner, training, kept, finish, parts=args.parts, threads=args.threads)
 

@@ -24,6 +24,7 @@ from bitweft.progress import Progress
 from bitweft.recipes.base import Offer, require
 from bitweft.recipes.parts import Part, Survey
 from bitweft.storage import places
+from bitweft.storage.model_directory import digest, read_about
 from bitweft.storage.output import clear_leftovers, json_bytes, write_bytes
 
 Tell = Callable[[Progress], None]
@@ -102,11 +103,11 @@ class Training:
         began = time.perf_counter()
         paths = self.parts(number, directory)
         cost = [-time.process_time()]
-        digest = model_digest(model)
-        counting = Counting(self.engine.share(packed(model)), digest, self.corpus.reading)
+        counted_by = model_digest(model)
+        counting = Counting(self.engine.share(packed(model)), counted_by, self.corpus.reading)
         items = list(zip(self.corpus.shards, self.numbers(directory), paths, strict=True))
         self._all(count_one, items, counting, "count", cost)
-        merge_parts(aligner, digest, paths)
+        merge_parts(aligner, counted_by, paths)
         learned = aligner.about.training
         assert learned is not None
         seconds = time.perf_counter() - began, sum(cost) + time.process_time()
@@ -177,9 +178,9 @@ def choose_one(item: tuple[Inputs, str | None, int], shared: Shared[Numbers]) ->
 
 def count_one(item: tuple[Inputs, str, str], shared: Shared[Counting]) -> tuple[None, int]:
     """Count a shard, in a worker."""
-    (inputs, numbers, path), (model, digest, reading) = item, shared.get()
+    (inputs, numbers, path), (model, counted_by, reading) = item, shared.get()
     aligner = loaded(model, 1)
-    return None, patiently(lambda: count_shard(aligner, digest, inputs, reading, path, numbers))
+    return None, patiently(lambda: count_shard(aligner, counted_by, inputs, reading, path, numbers))
 
 
 class Kept:
@@ -200,9 +201,11 @@ class Kept:
             raise InputError(message, file=directory)
         if not self._job.exists() and any(self.directory.iterdir()):
             raise InputError("holds what is no training in parts: remove it", file=directory)
+        self._about = about
         if self._job.exists():
             self._check(json.loads(json_bytes(about)))
-        write_bytes(self._job, json_bytes(about))
+        else:
+            write_bytes(self._job, json_bytes(about))
 
     def _check(self, about: Mapping[str, Any]) -> None:
         try:
@@ -225,6 +228,10 @@ class Kept:
         passes = max((int(path.stem) for path in self.directory.glob("*.weft")), default=-1)
         return max(passes, 0), None if passes < 0 else self.path(passes)
 
+    def finish(self, result: str) -> None:
+        """Note which model the training came to, before that is saved: `is_saved` goes by it."""
+        write_bytes(self._job, json_bytes({**self._about, "result": result}))
+
     def remove(self) -> None:
         """Remove all that was kept, and the directory if nothing else is in it."""
         for path in self.directory.glob("*.weft"):
@@ -232,6 +239,15 @@ class Kept:
         self._job.unlink()
         if not any(self.directory.iterdir()):
             self.directory.rmdir()
+
+
+def is_saved(directory: str, output: str) -> bool:
+    """Tell whether the model of what is kept in a directory was saved: only the clearing up is left."""
+    try:
+        result = json.loads((Path(directory) / JOB).read_bytes())["result"]
+        return bool(result == digest(read_about(Path(output))))
+    except (OSError, ValueError, KeyError, TypeError, ModelError):
+        return False
 
 
 def about_job(aligner: Aligner, corpus: Corpus) -> dict[str, Any]:
@@ -279,9 +295,15 @@ def train_on_shards(
         if aligner.recipe.in_parts().passes_left:
             model = kept.path(passes)
             aligner.save(model)
+    kept.finish(digest(aligner.about))
     finish(aligner)
+    clear_up(training, kept, passes, parts)
+
+
+def clear_up(training: Training, kept: Kept, passes: int, parts: str | None = None) -> None:
+    """Remove the shards in numbers, the parts of all passes, and what else was kept."""
     for number in ("text", *range(1, passes + 1)):
-        for path in training.parts(number, directory):
+        for path in training.parts(number, parts or str(kept.directory)):
             clear_leftovers(path)
             places.remove(path)
     kept.remove()
