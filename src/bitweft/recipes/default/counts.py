@@ -202,10 +202,12 @@ def added(parts: Iterable[Part]) -> Part:
 
 
 def _sum(one: Part, other: Part) -> Part:
-    keys, places = np.unique(np.concatenate([one.keys, other.keys]), return_inverse=True)
+    keys = np.concatenate([one.keys, other.keys])
+    keys.sort(kind="stable")  # it finds the two runs, and merges them
+    keys = keys[np.diff(keys, prepend=-1) > 0]
     sums = np.zeros(len(keys), np.int64)
-    sums[places[: len(one.keys)]] = one.sums
-    sums[places[len(one.keys) :]] += other.sums
+    for part in (one, other):
+        sums[np.searchsorted(keys, part.keys)] += part.sums
     unlinked = (one.unlinked[0] + other.unlinked[0], one.unlinked[1] + other.unlinked[1])
     return Part(keys, sums, sum_of_tallies(one.tally, other.tally), unlinked)
 

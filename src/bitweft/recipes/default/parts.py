@@ -57,6 +57,7 @@ class DefaultParts(PartTraining):
             found = f"got {recipe.config.count_passes}"
             raise UsageError(f"count_passes must be at most {MOST_PASSES} to learn in parts, {found}")
         self.recipe = recipe
+        self._spelt: tuple[Survey, list[Spelling]] | None = None  # the latest
 
     def numberer(self) -> Callable[[Iterable[SentencePair]], Numbered]:
         """Return what puts the text of a shard into numbers."""
@@ -70,7 +71,7 @@ class DefaultParts(PartTraining):
         """Return what chooses of a shard the pairs that may belong to the sample."""
         config = self.recipe.config
         check_learnable([(own, own) for own in (survey.shortest,) if own], config.longest, "longest")
-        spellings = [Spelling.of(own) for own in survey.words]
+        spellings = self._spellings(survey)
         # Hashes are spread evenly: a few more than are wanted are below this, as good as surely.
         share = (config.descent_pairs + 10 * sqrt(config.descent_pairs) + 10) / survey.learnable
         return _Chooser(_Encoder(spellings, config), self.recipe.seed, min(int(share * 2**64), 2**64 - 1))
@@ -78,7 +79,7 @@ class DefaultParts(PartTraining):
     def descend(self, survey: Survey, samples: Iterable[Part]) -> Iterator[Progress]:
         """Learn vectors from the sample; the recipe can be saved, and counted by, when the iterator ends."""
         recipe = self.recipe
-        spellings = [Spelling.of(own) for own in survey.words]
+        spellings = self._spellings(survey)
         source, target = _sampled(list(samples), recipe.config.descent_pairs, recipe.seed)
         texts = [Text(spellings[0], *source), Text(spellings[1], *target)]
         learning = Learning(
@@ -87,6 +88,11 @@ class DefaultParts(PartTraining):
         yield from learning.descend()
         recipe.take(learning)
         recipe.prior = learning.state().prior
+
+    def _spellings(self, survey: Survey) -> list[Spelling]:
+        if self._spelt is None or self._spelt[0] is not survey:
+            self._spelt = survey, [Spelling.of(own) for own in survey.words]
+        return self._spelt[1]
 
     @property
     def passes_left(self) -> int:
