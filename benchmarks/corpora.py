@@ -126,8 +126,8 @@ def pairs_of(
 def grown_pairs(text: str, limit: int) -> Iterator[tuple[str, str]]:
     """Give training pairs, more than there are: again and again, with other words in the place of some.
 
-    Each time a quarter of the words but the 2,000 most frequent of a side become new ones. So nine times the text
-    has three times the words, and word pairs grow faster than words, as they do in real text.
+    Each time a quarter of the words but the 2,000 most frequent of a side become new ones. So nine times the
+    text has three times the words, and word pairs grow faster than words, as they do in real text.
     """
     frequent: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     for pair in pairs_of(text, "train", 100_000):

@@ -64,11 +64,27 @@ def test_workers_are_killed_and_others_are_not() -> None:
 
 def test_shards_are_the_text_cut_into_equal_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [(f"a{number}", f"b{number}") for number in range(10)]
-    monkeypatch.setattr(corpora, "pairs_of", lambda text, part, limit: iter(pairs[:limit]))
+    monkeypatch.setattr(corpora, "pairs_of", lambda text, part, limit=None: iter(pairs[:limit]))
+    monkeypatch.setattr(corpora, "size_of", lambda text: len(pairs))
     files = cluster.shards_of(10, 3, tmp_path / "shards")
     found = [[(p.source.text, p.target.text) for p in Bitext(str(path), format="tsv")] for path in files]
     assert [len(own) for own in found] == [3, 3, 4]
     assert list(chain(*found)) == pairs
+
+
+def test_text_is_grown_by_words_that_are_new_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [(f"the a{number} a{number}", f"le b{number}") for number in range(4000)]
+    pairs += [("the", "le")] * 10  # so that these two are common
+    monkeypatch.setattr(corpora, "pairs_of", lambda text, part, limit=None: iter(pairs[:limit]))
+    grown = list(corpora.grown_pairs("en-fr", 3 * len(pairs) - 5))
+    assert len(grown) == 3 * len(pairs) - 5 and grown[: len(pairs)] == pairs
+    again = grown[len(pairs) : 2 * len(pairs)]
+    fresh = [source for source, _ in again if "~" in source]
+    assert 200 < len(fresh) < 1000  # a quarter of the half that is not common
+    assert all(source.split()[0] == "the" and len(set(source.split())) <= 2 for source, _ in again)
+    assert not {word for source in fresh for word in source.split()[1:]} & {
+        word for source, _ in grown[2 * len(pairs) :] for word in source.split()
+    }
 
 
 def test_the_table_tells_a_model_that_differs() -> None:
