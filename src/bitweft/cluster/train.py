@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -66,23 +67,18 @@ class Training:
         shards, reading = self.corpus.shards, self.corpus.reading
         numbering, numbers = Numbering(training.numberer(), reading), self.numbers(directory)
         cost = [-time.process_time()]
-        surveys = self._all(
-            survey_one,
-            list(zip(shards, numbers, strict=True)),
-            Numbers(numbering, training.surveyor()),
-            "surveying",
-            cost,
-        )
+        surveying = Numbers(numbering, training.surveyor())
+        named = list(zip(shards, numbers, strict=True))
         survey = Survey()
-        firsts = []
-        for own in surveys:
-            firsts.append(survey.pairs)
+        sizes = [0] * len(shards)
+        for number, own in self._each(survey_one, named, surveying, "surveying", cost):
+            sizes[number] = own.pairs
             survey.add(own)
-        del surveys
+        firsts = accumulate(sizes[:-1], initial=0)
         items = list(zip(shards, numbers, firsts, strict=True))
         choosing = Numbers(numbering, training.chooser(survey))
-        samples = self._all(choose_one, items, choosing, "sampling", cost)
-        for progress in training.descend(survey, samples):
+        samples = dict(self._each(choose_one, items, choosing, "sampling", cost))
+        for progress in training.descend(survey, [samples.pop(number) for number in range(len(items))]):
             self.tell(progress)
         source, target = (sum(own.values()) for own in survey.words)
         seconds = time.perf_counter() - began, sum(cost) + time.process_time()
@@ -106,7 +102,8 @@ class Training:
         counted_by = model_digest(model)
         counting = Counting(self.engine.share(packed(model)), counted_by, self.corpus.reading)
         items = list(zip(self.corpus.shards, self.numbers(directory), paths, strict=True))
-        self._all(count_one, items, counting, "count", cost)
+        for _ in self._each(count_one, items, counting, "count", cost):
+            pass
         merge_parts(aligner, counted_by, paths)
         learned = aligner.about.training
         assert learned is not None
@@ -114,25 +111,24 @@ class Training:
         total = learned.seconds + seconds[0], learned.cpu_seconds + seconds[1]
         aligner.has_learned(learned.pairs, learned.words, total, learned.files)
 
-    def _all(
+    def _each(
         self,
         work: Callable[..., tuple[Value, int]],
         items: Sequence[Any],
         shared: object,
         phase: str,
         cost: list[float],
-    ) -> list[Value]:
-        """Do something with all shards; return what it came to in their order, and note the CPU seconds."""
+    ) -> Iterator[tuple[int, Value]]:
+        """Do something with each shard; give its number and what that came to, and note the CPU seconds."""
         pace = Pace(self.corpus.shards, phase)
-        found: dict[int, Value] = {}
         timed: Timed[Value] = Timed(work)
         for number, answer in self.engine.run(timed, items, self.engine.share(shared), lambda *news: None):
             if isinstance(answer, BitweftError):
                 raise answer
-            found[number], pairs, seconds = answer
+            found, pairs, seconds = answer
             cost.append(seconds)
             self.tell(pace.told(number, pairs, pairs))
-        return [found[number] for number in range(len(items))]
+            yield number, found
 
 
 @dataclass(frozen=True)
