@@ -46,7 +46,7 @@ def learned(texts: list[Text]) -> tuple[State, State, Learning]:
     whole = learning_of(texts)
     for _ in whole.run():
         pass
-    return state, merge(state, [count(state, shards_of(texts, 1)[0], links=LINKS)]), whole
+    return state, merge(state, [count(state, shards_of(texts, 1)[0], links=LINKS)[0]]), whole
 
 
 def shards_of(texts: list[Text], number: int) -> list[Shard]:
@@ -78,9 +78,9 @@ def test_shards_in_any_order_add_up_to_the_whole(
 ) -> None:
     state, after, _ = learned
     states = (after, state) if second else (state, None)
-    expected = count(states[0], shards_of(texts, 1)[0], states[1], links=LINKS)
+    expected, _ = count(states[0], shards_of(texts, 1)[0], states[1], links=LINKS)
     assert len(expected.keys) > 100 and expected.unlinked[0][:, 1].sum() > 300
-    parts = [count(states[0], shard, states[1], links=LINKS) for shard in shards_of(texts, number)]
+    parts = [count(states[0], shard, states[1], links=LINKS)[0] for shard in shards_of(texts, number)]
     order = np.random.default_rng(number).permutation(number)
     assert same(added(parts[place] for place in order), expected)
     nested = added([added(parts[: number // 2]), added(parts[number // 2 :])])
@@ -91,10 +91,10 @@ def test_passes_over_shards_come_to_what_learning_comes_to(
     texts: list[Text], learned: tuple[State, State, Learning]
 ) -> None:
     state, after, whole = learned
-    parts = [count(after, shard, state, links=LINKS) for shard in shards_of(texts, 3)]
+    parts = [count(after, shard, state, links=LINKS)[0] for shard in shards_of(texts, 3)]
     last = merge(after, parts)
     assert same(last, whole.state())
-    without = merge(after, [count(after, shard, links=LINKS) for shard in shards_of(texts, 3)])
+    without = merge(after, [count(after, shard, links=LINKS)[0] for shard in shards_of(texts, 3)])
     assert not same(last.counts, without.counts)  # a pair's own part matters
 
 
@@ -117,7 +117,7 @@ def test_many_threads_add_to_one_part(texts: list[Text], learned: tuple[State, S
     chunks = [shard.pairs[start : start + 3] for start in range(0, len(shard.pairs), 3)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda own: counting.add(own, no_cells()), chunks[::-1]))
-    assert same(counting.part(), count(state, shard, links=LINKS))
+    assert same(counting.part(), count(state, shard, links=LINKS)[0])
 
 
 def test_no_parts_are_refused(learned: tuple[State, State, Learning]) -> None:

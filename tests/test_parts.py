@@ -13,7 +13,7 @@ import pytest
 from bitweft.aligner import Aligner
 from bitweft.errors import InputError, MissingExtraError, NothingToLearnError, UsageError
 from bitweft.recipes.base import Offer
-from bitweft.recipes.parts import Numbered, Part, Survey
+from bitweft.recipes.parts import Numbered, Part, Survey, Trace
 from bitweft.recipes.registry import recipe_named, recipe_names
 from bitweft.text.bitext import Bitext, SentencePair
 from small import aligner, sample
@@ -45,10 +45,16 @@ def in_parts(shards: list[list[SentencePair]], settings: Iterable[str], *, seed:
     samples = [choose(shard, first) for shard, first in zip(numbered, firsts, strict=True)]
     for _ in training.descend(survey, samples):
         pass
+    traces: dict[int, Trace] = {}
     while training.passes_left:
         count = training.counter()
-        parts: list[Part] = [count(shard) for shard in draw.sample(numbered, len(shards))]
+        parts: list[Part] = []
+        for number in draw.sample(range(len(shards)), len(shards)):
+            kept = traces.pop(number, None) if draw.random() < 0.5 else None  # without it, it is found again
+            part, traces[number] = count(numbered[number], kept)
+            parts.append(part)
         training.merge(parts)
+    assert not any(traces.values())
     return found
 
 
@@ -114,7 +120,7 @@ def test_a_model_on_its_way_can_be_kept(whole: bytes, tmp_path: Path) -> None:
         training = found.recipe.in_parts()
         if training.passes_left:
             number, count = training.numberer(), training.counter()
-            training.merge([count(number(shard)) for shard in cut(PAIRS, 2)])
+            training.merge([count(number(shard), None)[0] for shard in cut(PAIRS, 2)])
     assert not training.passes_left
     assert weights(found, tmp_path / "model") == whole
 
@@ -122,7 +128,7 @@ def test_a_model_on_its_way_can_be_kept(whole: bytes, tmp_path: Path) -> None:
 def test_what_was_not_surveyed_is_refused() -> None:
     training = aligner().recipe.in_parts()
     with pytest.raises(InputError, match="'zyxw' is not in the text that the model was begun with"):
-        training.counter()(training.numberer()(Bitext.of([("zyxw", "chat")])))
+        training.counter()(training.numberer()(Bitext.of([("zyxw", "chat")])), None)
     with pytest.raises(NothingToLearnError):
         Aligner().recipe.in_parts().chooser(Survey())
     training = Aligner(settings=["longest=1"]).recipe.in_parts()

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
 import pytest
 
-from bitweft import Aligner, Bitext
+from bitweft import Aligner, Bitext, ModelError
 from bitweft.cli import main
 from bitweft.cluster import parts
+from bitweft.recipes.default.compiled.types import Cells, Longs
+from bitweft.recipes.default.counts import Counting
 from bitweft.storage.part_file import read_part, write_part
 from small import sample
 
@@ -194,6 +197,30 @@ def test_the_text_is_read_once(
     assert main(["train", "--shards", str(corpus / "*.tsv"), "-o", str(model), *QUICK]) == 0
     assert len(read) == len(list(corpus.glob("*.tsv"))) and (model / WEIGHTS).read_bytes() == whole
     assert [path.name for path in tmp_path.iterdir()] == ["model"]  # nothing else is left
+
+
+@pytest.mark.parametrize("kept", ["whole", "damaged", "of another model"])
+def test_what_pairs_added_is_found_again_only_where_it_was_not_kept(
+    corpus: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
+) -> None:
+    again: list[object] = []
+    plain = Counting.cells
+
+    def cells(self: Counting, pairs: Longs, known: Cells) -> Cells:
+        again.append(pairs)
+        return plain(self, pairs, known)
+
+    def other(path: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        arrays, facts = read_part(path)
+        if ".trace." in path and kept == "damaged":
+            raise ModelError(path)
+        return arrays, facts | ({"model": "x"} if ".trace." in path and kept != "whole" else {})
+
+    monkeypatch.setattr(Counting, "cells", cells)
+    monkeypatch.setattr(parts, "read_part", other)
+    model = tmp_path / "model"
+    assert main(["train", "--shards", str(corpus / "*.tsv"), "-o", str(model), *QUICK]) == 0
+    assert (model / WEIGHTS).read_bytes() == whole and bool(again) == (kept != "whole")
 
 
 @pytest.mark.parametrize("fault", ["other text", "other settings", "damaged", "no words"])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import bitweft
 from bitweft.aligner import Aligner
 from bitweft.corpus.shards import base_name
 from bitweft.errors import InputError, ModelError, UsageError
 from bitweft.recipes.base import Offer, require
-from bitweft.recipes.parts import Numbered, Part, PartTraining
+from bitweft.recipes.parts import Numbered, Part, PartTraining, Trace
 from bitweft.storage import places
 from bitweft.storage.part_file import part_facts, read_part, write_part
 from bitweft.text.bitext import Bitext, SentencePair
@@ -43,13 +43,22 @@ class Numbering:
         return found
 
 
+class Beside(NamedTuple):
+    """Name files beside a part, or their URLs, that spare work; without them, it is done again."""
+
+    numbers: str | None = None  # the shard in numbers
+    before: str | None = None  # what its pairs added in the last pass
+    last: str | None = None  # the digest of the model that they were counted by in that one
+    after: str | None = None  # where to keep what they add in this one
+
+
 def count_shard(
     aligner: Aligner,
     model: str,
     inputs: Sequence[str],
     reading: Mapping[str, Any],
     path: str,
-    numbers: str | None = None,
+    beside: Beside = Beside(),  # noqa: B008 (a tuple)
 ) -> int:
     """Count a shard by a model that is on its way, into a file; one that is there already is kept.
 
@@ -59,7 +68,7 @@ def count_shard(
         inputs: the files of the shard.
         reading: arguments of Bitext.
         path: the file to write, or its URL.
-        numbers: the file with the shard in numbers, or its URL.
+        beside: files that spare work.
 
     Returns:
         How many pairs the shard has.
@@ -73,13 +82,25 @@ def count_shard(
     known = part_facts(path)
     if known is not None and known.items() >= made_of.items():
         return int(known["pairs"])
-    shard = Numbering(training.numberer(), reading)(inputs, numbers)
+    shard = Numbering(training.numberer(), reading)(inputs, beside.numbers)
     try:
-        part = training.counter()(shard)
+        part, trace = training.counter()(shard, _trace(beside, made_of))
     except InputError as error:
         raise InputError(str(error), file=inputs[0]) if error.file is None else error from error
+    if trace and beside.after is not None:
+        write_part(beside.after, trace, made_of)
     write_part(path, part, {**made_of, "pairs": shard.pairs})
     return shard.pairs
+
+
+def _trace(beside: Beside, made_of: Mapping[str, Any]) -> Trace | None:
+    """Read what the pairs of a shard added in the last pass, if it is there, and whole."""
+    if beside.before is not None and places.is_file(beside.before):
+        with suppress(ModelError):
+            arrays, known = read_part(beside.before)
+            if known == {**made_of, "model": beside.last}:
+                return arrays
+    return None
 
 
 def _made_of(inputs: Sequence[str], reading: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import bitweft
 from bitweft.aligner import Aligner
 from bitweft.cluster.engine import Engine, Shared
-from bitweft.cluster.parts import Numbering, count_shard, merge_parts
+from bitweft.cluster.parts import Beside, Numbering, count_shard, merge_parts
 from bitweft.cluster.workers import Files, loaded, packed, patiently
 from bitweft.corpus.align_shards import Pace, model_digest
 from bitweft.errors import BitweftError, InputError, ModelError
@@ -86,22 +86,32 @@ class Training:
         aligner.has_learned(survey.pairs, (source, target), seconds, names)
         aligner.about = replace(aligner.about, tokenize=reading.get("tokenize") or "space")
 
-    def parts(self, number: int | str, directory: str) -> list[str]:
-        """Name the parts of a pass, in a directory."""
-        return [places.join(directory, f"{number}.{n:05}.part") for n in range(len(self.corpus.shards))]
+    def parts(self, name: int | str, directory: str) -> list[str]:
+        """Name a file for each shard, in a directory: the number of a pass, or what else it is of."""
+        return [places.join(directory, f"{name}.{n:05}.part") for n in range(len(self.corpus.shards))]
 
     def numbers(self, directory: str | None) -> Sequence[str | None]:
         """Name the files of the shards in numbers; without a directory, there are none."""
         return [None] * len(self.corpus.shards) if directory is None else self.parts("text", directory)
 
-    def count(self, aligner: Aligner, model: str, number: int, directory: str) -> None:
-        """Count all shards by a model in a pass of this number, into a part each, and merge them."""
+    def count(
+        self, aligner: Aligner, model: str, number: int, directory: str, last: str | None = None
+    ) -> None:
+        """Count all shards by a model in a pass of this number, into a part each, and merge them.
+
+        `last` is the digest of the model of the last pass.
+        """
         began = time.perf_counter()
         paths = self.parts(number, directory)
+        traces = self.parts(_trace_of(number - 1), directory), self.parts(_trace_of(number), directory)
         cost = [-time.process_time()]
         counted_by = model_digest(model)
         counting = Counting(self.engine.share(packed(model)), counted_by, self.corpus.reading)
-        items = list(zip(self.corpus.shards, self.numbers(directory), paths, strict=True))
+        beside = (
+            Beside(numbers, before if last else None, last, after)
+            for numbers, before, after in zip(self.numbers(directory), *traces, strict=True)
+        )
+        items = list(zip(self.corpus.shards, paths, beside, strict=True))
         for _ in self._each(count_one, items, counting, "count", cost):
             pass
         merge_parts(aligner, counted_by, paths)
@@ -172,11 +182,11 @@ def choose_one(item: tuple[Inputs, str | None, int], shared: Shared[Numbers]) ->
     return choose(shard, first), shard.pairs
 
 
-def count_one(item: tuple[Inputs, str, str], shared: Shared[Counting]) -> tuple[None, int]:
+def count_one(item: tuple[Inputs, str, Beside], shared: Shared[Counting]) -> tuple[None, int]:
     """Count a shard, in a worker."""
-    (inputs, numbers, path), (model, counted_by, reading) = item, shared.get()
+    (inputs, path, beside), (model, counted_by, reading) = item, shared.get()
     aligner = loaded(model, 1)
-    return None, patiently(lambda: count_shard(aligner, counted_by, inputs, reading, path, numbers))
+    return None, patiently(lambda: count_shard(aligner, counted_by, inputs, reading, path, beside))
 
 
 class Kept:
@@ -287,7 +297,8 @@ def train_on_shards(
     aligner = Aligner.load(model, threads=threads)
     while aligner.recipe.in_parts().passes_left:
         passes += 1
-        training.count(aligner, model, passes, directory)
+        last = model_digest(kept.path(passes - 2)) if passes > 1 else None
+        training.count(aligner, model, passes, directory, last)
         if aligner.recipe.in_parts().passes_left:
             model = kept.path(passes)
             aligner.save(model)
@@ -296,10 +307,15 @@ def train_on_shards(
     clear_up(training, kept, passes, parts)
 
 
+def _trace_of(number: int) -> str:
+    return f"{number}.trace"
+
+
 def clear_up(training: Training, kept: Kept, passes: int, parts: str | None = None) -> None:
     """Remove the shards in numbers, the parts of all passes, and what else was kept."""
-    for number in ("text", *range(1, passes + 1)):
-        for path in training.parts(number, parts or str(kept.directory)):
+    numbers = range(1, passes + 1)
+    for name in ("text", *numbers, *map(_trace_of, numbers)):
+        for path in training.parts(name, parts or str(kept.directory)):
             clear_leftovers(path)
             places.remove(path)
     kept.remove()

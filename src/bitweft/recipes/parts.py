@@ -4,7 +4,8 @@
     survey  = surveyor()(shard), summed
     sample  = chooser(survey)(shard, first)
     descend(samples)                                one process
-    counts  = counter()(shard); merge(all counts)   as often as there are passes left
+    counts  = counter()(shard, trace)               as often as there are passes left
+    merge(all counts)
 
 What comes out is what `fit` learns from the shards one after the other, bit for bit, however the text is cut
 into shards, in whatever order they are done, and however often one is done again. The functions hold all that
@@ -17,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ from bitweft.progress import Progress
 from bitweft.text.bitext import SentencePair
 
 Part: TypeAlias = Mapping[str, npt.NDArray[np.integer]]  # what a shard adds: whole numbers, by name
+Trace: TypeAlias = Mapping[str, npt.NDArray[Any]]  # what each pair of a shard has added in a pass
 _SIDES = ("source", "target")
 
 
@@ -126,10 +128,12 @@ class PartTraining(ABC):
         """Tell how often the text is still to be counted."""
 
     @abstractmethod
-    def counter(self) -> Callable[[Numbered], Part]:
+    def counter(self) -> Callable[[Numbered, Trace | None], tuple[Part, Trace]]:
         """Return what counts a shard, by what was learned so far.
 
-        It raises InputError at a word that was not surveyed.
+        It takes what the pairs added in the last pass, or finds it again where that is None, and returns what
+        they add in this one, all together and each; nothing of each in the last pass. It raises InputError
+        at a word that was not surveyed, and ModelError if the trace cannot be of this shard.
         """
 
     @abstractmethod

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from bitweft.recipes.default.compiled.types import CLIP, Adam, Counts, Longs, Prior, Tally
+from bitweft.recipes.default.compiled.types import CLIP, Adam, Cells, Counts, Longs, Prior, Tally
 from bitweft.recipes.default.config import DefaultConfig
-from bitweft.recipes.default.counts import CHUNK
+from bitweft.recipes.default.counts import chunks_of
 from bitweft.recipes.default.learn import Learning
 from bitweft.storage.model_directory import Arrays
 
+SIDES = ("source", "target")
 LARGEST = 1e4  # of a number in a table: learning stays far below, and products of these stay finite
 
 
@@ -64,9 +66,7 @@ def check_state(arrays: Arrays, learning: Learning) -> None:
         raise arrays.fault("progress", f"is beyond {steps} steps and {config.count_passes} passes")
     arrays.take("cognate_probability", np.float64, (1,), low=0, high=1)
     _check_prior(arrays, learning)
-    for name, side, adam, nulls in zip(
-        ("source", "target"), learning.sides, learning.adams, learning.nulls, strict=True
-    ):
+    for name, side, adam, nulls in zip(SIDES, learning.sides, learning.adams, learning.nulls, strict=True):
         arrays.take(f"{name}.table", np.float32, side.table.shape, low=-LARGEST, high=LARGEST)
         arrays.take(f"{name}.nulls", np.float32, nulls.shape, low=1e-12, high=1e6)
         for field in Adam._fields:
@@ -77,7 +77,8 @@ def check_state(arrays: Arrays, learning: Learning) -> None:
         own = getattr(learning.tally, field)
         arrays.take(f"tally.{field}", own.dtype.type, own.shape)
     read_counts(arrays, learning.words)
-    _check_cells(arrays, learning, passes=int(progress[1]))
+    lengths = [np.diff(text.offsets) for text in learning.texts]
+    read_cells(arrays, lengths, learning.pairs if progress[1] else learning.pairs[:0])
 
 
 def _check_prior(arrays: Arrays, learning: Learning) -> None:
@@ -90,22 +91,27 @@ def _check_prior(arrays: Arrays, learning: Learning) -> None:
         arrays.take(f"prior.{name}", np.float32, shape, low=1e-9, high=1e9)
 
 
-def _check_cells(arrays: Arrays, learning: Learning, *, passes: int) -> None:
-    """Check the cells of each chunk of pairs, which are known after the first pass over the text."""
-    lengths = [np.diff(text.offsets) for text in learning.texts]
-    chunks = range(0, len(learning.pairs), CHUNK) if passes else ()
-    for number, start in enumerate(chunks):
-        pairs = learning.pairs[start : start + CHUNK]
+def read_cells(arrays: Arrays, lengths: Sequence[Longs], pairs: Longs) -> list[Cells]:
+    """Take what `cell_arrays` gave of some pairs; `lengths` are those of all sentences, of each side.
+
+    Raises:
+        ModelError: names the array, and what is wrong with it.
+    """
+    found = []
+    for number, chunk in enumerate(chunks_of(pairs)):
         name = f"cells.{number}"
         offsets = arrays.take(f"{name}.offsets", np.int64, (None,), low=0)
-        size = len(arrays.take(f"{name}.values", np.float32, (None,), low=0, high=2))
+        values = arrays.take(f"{name}.values", np.float32, (None,), low=0, high=2)
+        size = len(values)
         if len(offsets) or size:  # the last pass leaves none
-            if len(offsets) != len(pairs) + 1:
-                raise arrays.fault(f"{name}.offsets", f"are {len(offsets)}, not {len(pairs) + 1}")
+            if len(offsets) != len(chunk) + 1:
+                raise arrays.fault(f"{name}.offsets", f"are {len(offsets)}, not {len(chunk) + 1}")
             _check_offsets(arrays, f"{name}.offsets", offsets, size)
-        for side, field in enumerate(("source", "target")):
-            places = arrays.take(f"{name}.{field}", np.int32, (size,), low=0)
-            if size and (places >= np.repeat(lengths[side][pairs], np.diff(offsets))).any():
-                raise arrays.fault(f"{name}.{field}", "have positions outside their sentences")
-    if f"cells.{len(chunks)}.offsets" in arrays:
-        raise arrays.fault(f"cells.{len(chunks)}", "are of no pairs of the text")
+        source, target = (arrays.take(f"{name}.{side}", np.int32, (size,), low=0) for side in SIDES)
+        for side, places, own in zip(SIDES, (source, target), lengths, strict=True):
+            if size and (places >= np.repeat(own[chunk], np.diff(offsets))).any():
+                raise arrays.fault(f"{name}.{side}", "have positions outside their sentences")
+        found.append(Cells(offsets, source, target, values))
+    if f"cells.{len(found)}.offsets" in arrays:
+        raise arrays.fault(f"cells.{len(found)}", "are of no pairs of the text")
+    return found

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bitweft.links.alignment import Alignment
 from bitweft.recipes.default.blas import one_blas_thread
@@ -170,25 +171,39 @@ def count(
     shard: Shard,
     before: State | None = None,
     *,
+    known: Sequence[Cells] = (),
     links: Mapping[int, Alignment] = NO_LINKS,
     loops: Loops | None = None,
-) -> Part:
-    """Count the links of a shard.
+) -> tuple[Part, list[Cells]]:
+    """Count the links of a shard; return what they add, and the cells of each chunk of pairs.
 
     Args:
         state: what to judge by.
         shard: the pairs, with their numbers in the whole text.
         before: the state before the pass that led to `state`; none for the first pass.
+        known: the cells that it had; they are found again where none are given.
         links: known links, by the number of the pair in the whole text.
         loops: the inner loops, compiled ones by default.
     """
     counting = Counting(state, shard, links=links, loops=loops)
     earlier = None if before is None else Counting(before, shard, links=links, loops=loops)
+    found = []
     with one_blas_thread():
-        for pairs in chunks_of(shard.pairs):
-            known = no_cells() if earlier is None else earlier.cells(pairs, no_cells())
-            counting.add(pairs, known)
-    return counting.part()
+        for number, pairs in enumerate(chunks_of(shard.pairs)):
+            own = no_cells()
+            if earlier is not None:
+                own = known[number] if known else earlier.cells(pairs, own)
+            found.append(counting.add(pairs, own))
+    return counting.part(), found
+
+
+def cell_arrays(chunks: Iterable[Cells]) -> dict[str, npt.NDArray[Any]]:
+    """Return the cells of chunks of pairs as arrays."""
+    return {
+        f"cells.{number}.{field}": value
+        for number, cells in enumerate(chunks)
+        for field, value in cells._asdict().items()
+    }
 
 
 def added(parts: Iterable[Part]) -> Part:

@@ -37,6 +37,7 @@ from bitweft.recipes.default.counts import (
     Counting,
     Shard,
     State,
+    cell_arrays,
     chunks_of,
     learnable,
     merge,
@@ -225,9 +226,7 @@ class Learning:
             arrays |= {f"{name}.{field}": value for field, value in zip(Adam._fields, adam, strict=True)}
         arrays |= {f"tally.{name}": value for name, value in zip(Tally._fields, self.tally, strict=True)}
         arrays |= {f"counts.{name}": getattr(self.counts, name) for name in _COUNTS}
-        for number in range(len(self.cells)):
-            named = zip(Cells._fields, self.cells[number], strict=True)
-            arrays |= {f"cells.{number}.{field}": value for field, value in named}
+        arrays |= cell_arrays(Cells(*self.cells[number]) for number in range(len(self.cells)))
         return arrays | {
             "progress": np.array([self.steps, self.passes]),
             "cognate_probability": np.array([self.counts.cognate_probability]),

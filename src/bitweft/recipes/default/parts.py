@@ -15,14 +15,15 @@ import numpy.typing as npt
 from bitweft.errors import InputError, UsageError
 from bitweft.progress import Progress
 from bitweft.recipes.base import check_learnable
-from bitweft.recipes.default.bounds import read_counts, read_prior
-from bitweft.recipes.default.compiled.types import Counts, Floats, Ints, Longs, Prior, new_tally
+from bitweft.recipes.default.bounds import read_cells, read_counts, read_prior
+from bitweft.recipes.default.compiled.types import Cells, Counts, Floats, Ints, Longs, Prior, new_tally
 from bitweft.recipes.default.config import DefaultConfig
 from bitweft.recipes.default.counts import Part as Sums
 from bitweft.recipes.default.counts import (
     Shard,
     State,
     added,
+    cell_arrays,
     count,
     learnable,
     merge,
@@ -31,7 +32,7 @@ from bitweft.recipes.default.counts import (
 from bitweft.recipes.default.learn import Learning, Text, pair_hashes, sampled
 from bitweft.recipes.default.loops import Loops
 from bitweft.recipes.default.spelling import Reader, Spelling
-from bitweft.recipes.parts import Numbered, Part, PartTraining, Side, Survey
+from bitweft.recipes.parts import Numbered, Part, PartTraining, Side, Survey, Trace
 from bitweft.storage.model_directory import Arrays
 from bitweft.storage.spill import counted
 from bitweft.text.bitext import SentencePair
@@ -100,11 +101,11 @@ class DefaultParts(PartTraining):
         done = sum(phase.get("phase") == "count" for phase in self.recipe.record)
         return self.recipe.config.count_passes - done
 
-    def counter(self) -> Callable[[Numbered], Part]:
+    def counter(self) -> Callable[[Numbered, Trace | None], tuple[Part, Trace]]:
         """Return what counts a shard."""
         recipe = self.recipe
         encoder = _Encoder(recipe.spellings, recipe.config)
-        return _Counter(encoder, state_of(recipe), recipe.before, recipe.loops)
+        return _Counter(encoder, state_of(recipe), recipe.before, self.passes_left == 1, recipe.loops)
 
     def merge(self, parts: Iterable[Part]) -> None:
         """Take over what one pass over all shards has counted."""
@@ -258,10 +259,17 @@ class _Counter:
     encode: _Encoder
     state: State
     before: State | None
+    last: bool  # nobody will ask for the cells
     loops: Loops
 
-    def __call__(self, shard: Numbered) -> Part:
-        return _arrays(count(self.state, self.encode(shard), self.before, loops=self.loops))
+    def __call__(self, shard: Numbered, trace: Trace | None = None) -> tuple[Part, Trace]:
+        encoded = self.encode(shard)
+        known: Sequence[Cells] = ()
+        if trace is not None:
+            arrays = Arrays(Path("trace"), trace, what="trace")
+            known = read_cells(arrays, [side.lengths for side in shard], encoded.pairs)
+        part, found = count(self.state, encoded, self.before, known=known, loops=self.loops)
+        return _arrays(part), {} if self.last else cell_arrays(found)
 
 
 def _arrays(sums: Sums) -> Part:
