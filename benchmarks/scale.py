@@ -72,14 +72,14 @@ def run_steps(steps: Steps, shards: Sequence[Path]) -> None:
     steps.run("begin", "train", "--shards", text, "--begin", "-o", model[0], "--threads", "1", "--force")
     for number in range(PASSES):
         parts = [str(steps.directory / f"{number}.{shard.stem}.part") for shard in shards]
-        for shard, part in zip(shards, parts, strict=True):
-            steps.run(f"count {number} {shard.stem}", "count", model[number], str(shard), "-o", part)
+        for place, (shard, part) in enumerate(zip(shards, parts, strict=True)):
+            steps.run(f"count {number} {place:02}", "count", model[number], str(shard), "-o", part)
         options = ("--from", model[number], "-o", model[number + 1], "--force")
         steps.run(f"merge {number}", "merge", *parts, *options)
     links = str(steps.directory / "links")
     aligning = ("--model", model[-1], "-o", links, "--force", "--threads", "1")
-    for shard in shards[-3:]:
-        steps.run(f"align {shard.stem}", "align", str(shard), *aligning)
+    for place, shard in list(enumerate(shards))[-3:]:
+        steps.run(f"align {place:02}", "align", str(shard), *aligning)
 
 
 def growth(steps: Steps, shards: Sequence[Path], number: int) -> list[int]:
