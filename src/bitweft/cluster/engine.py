@@ -152,7 +152,7 @@ class Ray:
                 placed = attempt.options(num_cpus=self.cores, max_retries=RETRIES, **_elsewhere(full))
                 running[placed.remote(work, items[number], shared, board, number)] = number
             done, _ = ray.wait(list(running), timeout=ASKED)
-            for number, pairs in ray.get(board.news.remote()).items():
+            for number, pairs in _news(board).items():
                 told(number, *pairs)
             for ref in done:
                 number = running.pop(ref)
@@ -241,6 +241,18 @@ def _board() -> ActorHandle:
         ray.remote(Board).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here).remote()
     )
     return made
+
+
+def _news(board: ActorHandle) -> dict[int, tuple[int, int]]:
+    """Ask how far the workers are; while the board's node is away, nobody knows."""
+    import ray
+    from ray.exceptions import RayActorError
+
+    try:
+        found: dict[int, tuple[int, int]] = ray.get(board.news.remote())
+    except RayActorError:
+        return {}
+    return found
 
 
 class Board:
