@@ -31,7 +31,7 @@ APART = {("cli", "server")}  # `bitweft serve` is the one door to the server
 # What is slow to import, and where it may be, wherever in a file.
 HEAVY = {
     "torch": ("recipes/paper/", "recipes/default/pytorch/", "recipes/devices.py"),
-    "numba": ("recipes/default/",),
+    "numba": ("recipes/",),
     "scipy": ("recipes/",),
     "safetensors": ("recipes/", "storage/"),
     "ray": ("cluster/",),

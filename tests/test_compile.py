@@ -11,10 +11,10 @@ import pytest
 from numba.core import caching, config
 
 from bitweft import sample
-from bitweft.recipes.default.compiled import compile as compiling
-from bitweft.recipes.default.compiled.compile import compiled, is_compiled
+from bitweft.recipes import compile as compiling
+from bitweft.recipes.compile import compiled, is_compiled
 
-DECORATOR = "from bitweft.recipes.default.compiled.compile import compiled, is_compiled\n"
+DECORATOR = "from bitweft.recipes.compile import compiled, is_compiled\n"
 CALLER = DECORATOR + (
     "from two.callee import called\n@compiled(entry=True)\ndef call(x):\n    return called(x) + 1\n"
 )

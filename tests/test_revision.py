@@ -61,7 +61,7 @@ KEPT: dict[tuple[str, int], Kept] = {
             "threshold": 0.5,
         },
     ),
-    ("paper", 2): Kept(
+    ("paper", 3): Kept(
         (4.732371, -10.217747, -2.057505, 3.874578),
         {
             "features.source.words": 30000,

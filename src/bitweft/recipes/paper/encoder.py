@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from bitweft.recipes.paper.batches import Batch, Sentences, distinct
 from bitweft.recipes.paper.features import Inventory
+from bitweft.recipes.paper.loops import tanh
 from bitweft.settings import SettingError, Settings, setting
 from bitweft.text.vocabulary import PAD
 
@@ -131,7 +132,7 @@ class Encoder(nn.Module):
 
     def spans(self, first: Tensor) -> Tensor:
         """Return what M2 is applied to: spans of k2 outputs of the first layer, after tanh."""
-        return _spans(torch.tanh(first), self.k2)  # (sentences, length, k2 * hidden)
+        return _spans(tanh(first), self.k2)  # (sentences, length, k2 * hidden)
 
     def replaced(self, parts: Tensor, own: Tensor, first: Tensor, batch: Batch) -> Tensor:
         """Return the same for windows whose center another word of the batch took; the context stays.
@@ -146,7 +147,7 @@ class Encoder(nn.Module):
         seen = place[..., None] + torch.arange(self.k2, device=own.device)  # (pairs, replaced, k2)
         windows = F.embedding(seen, first.flatten(0, 1)).flatten(2)  # (pairs, replaced, k2 * hidden)
         change = torch.cat([self._center(parts, p) for p in range(self.k2)], 1)  # (words, k2 * hidden)
-        return torch.tanh(windows + F.embedding(new, change) - F.embedding(old, change))
+        return tanh(windows + F.embedding(new, change) - F.embedding(old, change))
 
     def _center(self, parts: Tensor, p: int) -> Tensor:
         """Return what a window's center gives to the span at `p`: nothing where it is out of sight."""

@@ -123,6 +123,7 @@ class _Learning:
             slow = config.window_rate
             windows = replace(config, word_epochs=0, negatives=config.window_negatives)
             windows = replace(windows, rate=slow * config.rate, table_rate=slow * config.table_rate)
+            windows = replace(windows, share=config.window_share)
             yield from stage(network, windows, seed=self.seed + 1, phase=self.phase)
 
     def _stage(

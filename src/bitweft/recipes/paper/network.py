@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from bitweft.recipes.paper.batches import Batch, Sentences
 from bitweft.recipes.paper.encoder import Dropout, Encoder, ModelConfig
 from bitweft.recipes.paper.features import Inventory
+from bitweft.recipes.paper.loops import cell_products, in_buckets, tanh
 from bitweft.recipes.paper.vectors import FloatArray
 
 
@@ -172,17 +173,16 @@ class Network(nn.Module):
         features, s = self.source.look_up(batch.source)
         hidden = self._in_buckets(self.source.parts(features)[0] + self.source.b1, dropout)
         features, t = self.target.look_up(batch.target)
-        spans = torch.tanh(self.target.parts(features) + self.target.b1)  # (1, words, hidden)
+        spans = tanh(self.target.parts(features) + self.target.b1)  # (1, words, hidden)
         spans = _dropped(spans, dropout)
         nothing = t.new_zeros(1, len(features))  # places and mask are looked up with the scores
         words = self._target_words(spans, nothing, nothing)
-        every = hidden.flatten(0, 1) @ words.vectors[0].T + words.constant[0]  # (words * buckets, words)
         rows = torch.cat([torch.arange(batch.pairs, device=t.device)[:, None], batch.negatives], 1)
         buckets = self.buckets(batch.source, batch.target.places[rows].flatten(1, 2))
-        place = (s[:, :, None] * hidden.shape[1] + buckets) * every.shape[1] + t[rows].flatten(1)[:, None]
-        return (
-            every.flatten().gather(0, place.flatten()).view(place.shape)
-        )  # (pairs, source, target + absent)
+        place = (s * hidden.shape[1])[:, :, None] + buckets
+        own = t[rows].flatten(1)  # (pairs, target + absent)
+        scores = cell_products(hidden.flatten(0, 1), words.vectors[0], place, own)
+        return scores + words.constant[0][own][:, None]  # (pairs, source, target + absent)
 
     def _target_words(self, spans: Tensor, places: Tensor, mask: Tensor) -> TargetWords:
         """Apply M2 of the target, and M2 of the source from the other side."""
@@ -241,7 +241,7 @@ class Network(nn.Module):
         moved = words.vectors.view(*words.mask.shape, k2, -1)  # (sentences of the target, target, k2, hidden)
         for t in range(target.words.shape[1]):
             distances = [F.embedding(buckets[:, q : q + length, t], tables[q]) for q in range(k1)]
-            hidden = torch.tanh(sum(distances, encoded))  # (sentences, k2//2 + source + k2//2, hidden)
+            hidden = tanh(sum(distances, encoded))  # (sentences, k2//2 + source + k2//2, hidden)
             every = hidden @ moved[:, t].flatten(0, 1).T
             every = every.view(*every.shape[:2], -1, k2)
             parts = [every[:, p : p + length - k2 + 1, :, p] for p in range(k2)]
@@ -250,7 +250,7 @@ class Network(nn.Module):
     def _in_buckets(self, encoded: Tensor, dropout: Dropout | None) -> Tensor:
         """Give words every distance: what the first layer makes of them, after tanh."""
         table = self.distance @ self.m1_distance[0]  # (buckets, hidden)
-        hidden = torch.tanh(encoded[:, None] + table)  # (words, buckets, hidden)
+        hidden = in_buckets(encoded, table)  # (words, buckets, hidden)
         return hidden if dropout is None else hidden * dropout.factors(encoded)[:, None]
 
     def _scores_by_table(
@@ -260,17 +260,13 @@ class Network(nn.Module):
         words = self.source.parts(features)[0] + self.source.b1
         hidden = self._in_buckets(words, dropout)  # (words, buckets, hidden)
         length = own.shape[1] - self.config.source_k2 + 1
+        columns = torch.arange(moved.shape[0] * moved.shape[1], device=own.device).view(moved.shape[:2])
         total = moved.new_zeros(())
         for p in range(self.config.source_k2):
-            windows = F.embedding(own[:, p : p + length], hidden.flatten(1))
-            windows = windows.view(
-                len(own), length * hidden.shape[1], -1
-            )  # (pairs, source * buckets, hidden)
-            every = moved[:, :, p] @ windows.transpose(1, 2)  # (pairs, target, source * buckets)
-            every = every.view(*every.shape[:2], length, -1)  # (pairs, target, source, buckets)
-            own_bucket = buckets[:, p : p + length].transpose(1, 2)[..., None]
-            total = total + every.gather(3, own_bucket).squeeze(3)
-        return total.transpose(1, 2)  # (pairs, source, target)
+            place = (own[:, p : p + length] * hidden.shape[1])[:, :, None] + buckets[:, p : p + length]
+            vectors = moved[:, :, p].flatten(0, 1)
+            total = total + cell_products(hidden.flatten(0, 1), vectors, place, columns)
+        return total  # (pairs, source, target)
 
     def _scores_by_place(
         self, encoded: Tensor, moved: Tensor, buckets: Tensor, dropout: Dropout | None
@@ -286,19 +282,15 @@ class Network(nn.Module):
         for q in reversed(range(self.config.source_k1)):
             table = table + F.embedding(codes % size, tables[q])
             codes = codes // size
-        hidden = torch.tanh(F.embedding(codes, encoded.flatten(0, 1)) + table)  # (rows, hidden)
+        hidden = tanh(F.embedding(codes, encoded.flatten(0, 1)) + table)  # (rows, hidden)
         if dropout is not None:
             hidden = hidden * F.embedding(codes, dropout.factors(encoded).flatten(0, 1))
-        starts = torch.searchsorted(codes, torch.arange(0, (pairs + 1) * places, places, device=codes.device))
-        width = int(starts.diff().max())
-        rows = (starts[:-1, None] + torch.arange(width, device=codes.device)).clamp(max=len(codes) - 1)
-        every = F.embedding(rows, hidden) @ moved.flatten(1, 2).transpose(1, 2)
-        every = every.view(pairs, width, *moved.shape[1:3])  # (pairs, rows of a pair, target, k2)
-        own = own - starts[:-1, None, None]
         length = places - self.config.source_k2 + 1
+        columns = torch.arange(moved.shape[0] * moved.shape[1], device=own.device).view(moved.shape[:2])
         total = moved.new_zeros(())
         for p in range(self.config.source_k2):
-            total = total + every[..., p].gather(1, own[:, p : p + length])
+            vectors = moved[:, :, p].flatten(0, 1)
+            total = total + cell_products(hidden, vectors, own[:, p : p + length], columns)
         return total  # (pairs, source, target)
 
 

@@ -82,7 +82,7 @@ class PaperRecipe(Recipe):
     """Train and apply the paper's aligner."""
 
     name = "paper"
-    revision = 2
+    revision = 3
     offers = frozenset(
         {
             Offer.CHECKPOINT,

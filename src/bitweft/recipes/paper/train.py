@@ -44,6 +44,9 @@ class TrainingConfig(Settings):
     final_rate: float = setting(0.0, at_least=0, at_most=1)
     # Both rates are so much smaller in the epochs that follow those of single words.
     window_rate: float = setting(0.2, at_least=0, at_most=100)
+    # The share of the pairs, drawn anew for each epoch, that it goes over; and the same after single words.
+    share: float = setting(1.0, above=0, at_most=1)
+    window_share: float = setting(1.0, above=0, at_most=1)
     batch: int = setting(16, at_least=1, at_most=100_000)
     # Other sentences for each pair; and the same in the epochs that follow those of single words.
     negatives: int = setting(3, at_least=0, at_most=10_000)
@@ -140,19 +143,21 @@ def train(
     device = str(network.distance.device)
     rows = trainable(source, target, config.longest)
     aggregate = aggregation(config.aggregation, config.r)
-    length = -(-len(rows) // config.batch)
+    count = math.ceil(config.share * len(rows))
+    length = -(-count // config.batch)
     tables, layers = optimizers or (table_optimizer(network, config), layer_optimizer(network, config))
     with_rates = [(tables, config.table_rate), (layers, config.rate)]
     lost, since = 0.0, 0
     for number in range(config.epochs) if epochs is None else epochs:
         dropout = _dropout(config.dropout, [seed, number], device)
+        random = np.random.default_rng([seed, number])
         batches = epoch(
             source,
             target,
-            rows,
+            rows if count == len(rows) else random.choice(rows, count, replace=False),
             config.drawing(rows),
             size=config.batch,
-            random=np.random.default_rng([seed, number]),
+            random=random,
             device=device,
         )
         for step, batch in enumerate(batches, number * length):

@@ -8,7 +8,6 @@ reference, which locks memory.
 | file | what it computes |
 |---|---|
 | `types.py` | the tuples of arrays that the loops share |
-| `compile.py`, `libraries.py` | how they are compiled, and where compiled code is kept |
 | `vectors.py` | vectors of words, from the rows of a table |
 | `exponentials.py`, `logarithms.py` | of many numbers at a time |
 | `whole.py` | sums of whole numbers, the same in any order |
@@ -25,8 +24,8 @@ from __future__ import annotations
 
 def needs_compiling(*, learning: bool = True) -> bool:
     """Tell whether aligning, and learning if asked, must compile first: once an installation."""
+    from bitweft.recipes.compile import is_compiled
     from bitweft.recipes.default.compiled.adam import update
-    from bitweft.recipes.default.compiled.compile import is_compiled
     from bitweft.recipes.default.compiled.counting import add_counts
     from bitweft.recipes.default.compiled.gradients import gradients
     from bitweft.recipes.default.compiled.posteriors import posteriors

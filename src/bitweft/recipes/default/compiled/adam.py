@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.arrays import longer
-from bitweft.recipes.default.compiled.compile import compiled
 from bitweft.recipes.default.compiled.types import Adam, AdamRoom, Gradient, Longs, Side
 
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.types import Doubles, Floats, Ints, Longs
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]

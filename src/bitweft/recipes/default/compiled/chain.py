@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.types import CLIP, Direction, Explained, Floats, Ints, Longs, Prior
 from bitweft.recipes.default.compiled.whole import whole
 

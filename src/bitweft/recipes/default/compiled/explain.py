@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.chain import chain
-from bitweft.recipes.default.compiled.compile import compiled
 from bitweft.recipes.default.compiled.lse import lse
 from bitweft.recipes.default.compiled.types import Direction, Explained, Prior, Tally
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.logarithms import logarithms
 from bitweft.recipes.default.compiled.types import Floats, Ints
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.explain import explain
 from bitweft.recipes.default.compiled.exponentials import exponentials
 from bitweft.recipes.default.compiled.types import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.types import Direction, Explained, Longs, Prior
 from bitweft.recipes.default.compiled.whole import whole
 

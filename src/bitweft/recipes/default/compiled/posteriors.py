@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.arrays import longer
 from bitweft.recipes.default.compiled.chain import chain
-from bitweft.recipes.default.compiled.compile import compiled
 from bitweft.recipes.default.compiled.emissions import emissions, total_counts
 from bitweft.recipes.default.compiled.explain import explain
 from bitweft.recipes.default.compiled.types import (

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.arrays import longer
-from bitweft.recipes.default.compiled.compile import compiled
 from bitweft.recipes.default.compiled.emissions import emissions, total_counts
 from bitweft.recipes.default.compiled.features import WIDTH, Facts, candidates, features, grid_of, log_ratios
 from bitweft.recipes.default.compiled.posteriors import classes_and_nulls, explain_both, mean_log_ratio

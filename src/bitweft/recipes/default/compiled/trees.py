@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bitweft.recipes.default.compiled.compile import compiled
+from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.types import Doubles, Floats, Ints
 
 

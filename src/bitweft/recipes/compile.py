@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from numba import njit
 
-from bitweft.recipes.default.compiled.libraries import LinkingCompiler
+from bitweft.recipes.libraries import LinkingCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
