@@ -2,8 +2,8 @@
 
 Products of the cells that are asked for, instead of every row with every column: a source word has a vector
 for each bucket of the distance to the diagonal, and a cell needs one of them. And the tanh of the first
-layer, in a fifth of the time. On other devices, and for other numbers than 32 bits, PyTorch does the same in a
-line.
+layer, in a fifth of the time. On other devices, and for other numbers than 32 bits, PyTorch does the same in
+a line.
 """
 
 from __future__ import annotations
