@@ -227,7 +227,9 @@ class PaperRun:
         """Give the result that is kept, or train and keep it; `checkpoints` is for what is not finished."""
         key = self.key()
         words = cells.path(key).with_suffix(".npz")
-        return cells.get(key, lambda: self._measure(checkpoints / digest(key), words))
+        alike = {name: value for name, value in key["settings"].items() if name != "members"}
+        own = checkpoints / digest({**key, "settings": alike})  # an ensemble goes on from a single model
+        return cells.get(key, lambda: self._measure(own, words))
 
     def _measure(self, checkpoints: Path, words: Path) -> dict[str, Any]:
         """Train and measure: dev and test text added to the training text, choices made on dev."""

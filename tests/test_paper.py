@@ -250,6 +250,17 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     assert not tmp_path.exists()
 
 
+def test_an_ensemble_goes_on_from_a_single_model(tmp_path: Path) -> None:
+    single, two = (with_settings(PaperConfig(), (*SMALL, f"members={members}")) for members in (1, 2))
+    list(PaperRecipe(single).fit(SHORT, FitExtras(checkpoint=Checkpoint(tmp_path, every=0))))
+    resumed, extras = PaperRecipe(two), FitExtras(checkpoint=Checkpoint(tmp_path, resume=True))
+    again = {progress.phase for progress in resumed.fit(SHORT, extras)}
+    assert again == {"forward 2/2", "backward 2/2"}
+    whole = PaperRecipe(two)
+    list(whole.fit(SHORT))
+    assert resumed.align(list(SHORT)) == whole.align(list(SHORT))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -270,7 +281,7 @@ def test_a_checkpoint_of_numbers_that_cannot_be_is_refused(
         if progress.phase.startswith("backward"):
             break
     kept = Checkpoint(tmp_path, resume=True)
-    (name,) = (path.stem for path in tmp_path.glob("forward-1-of-1*.safetensors"))
+    (name,) = (path.stem for path in tmp_path.glob("forward-1*.safetensors"))
     loaded = kept.load({}, name)
     assert loaded is not None
     change(loaded[0])

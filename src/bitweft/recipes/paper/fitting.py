@@ -55,9 +55,13 @@ class Fitting:
         return self.texts[s], self.texts[t]
 
     def about(self) -> dict[str, Any]:
-        """Say what a training is of, to know its checkpoints by."""
+        """Say what a training is of, to know its checkpoints by.
+
+        A network does not depend on how many there are: an ensemble goes on from fewer members.
+        """
         words = [crc32(text.words.tobytes()) for text in self.texts]
-        return {"config": to_mapping(self.config), "seed": self.seed, "text": words}
+        config = {name: value for name, value in to_mapping(self.config).items() if name != "members"}
+        return {"config": config, "seed": self.seed, "text": words}
 
     def network(self, direction: int, member: int) -> Network:
         """Make a network that has learned nothing yet."""

@@ -87,7 +87,9 @@ class Stages:
 
 
 def _slug(stage: str) -> str:
-    return stage.replace(" ", "-").replace("/", "-of-")
+    """Name the file of a stage, `forward 2/4 words`, by its network, of however many."""
+    way, member, *words = stage.split()
+    return "-".join([way, member.partition("/")[0], *words])
 
 
 def _parameters(optimizer: Optimizer) -> list[Tensor]:
