@@ -17,8 +17,10 @@ from numba import njit
 from torch import Tensor
 
 from bitweft.aligner import Aligner
+from bitweft.recipes.default import loops
 from bitweft.recipes.default.compiled import gradients as compiled_gradients
 from bitweft.recipes.default.compiled.adam import update
+from bitweft.recipes.default.compiled.descent import descend
 from bitweft.recipes.default.compiled.types import (
     CLIP,
     Adam,
@@ -40,6 +42,16 @@ Matrix = npt.NDArray[np.float64]
 NEGATIVES = 1.5
 
 
+@njit
+def _gradients(sides: Any, pairs: Any, margin: Any, group: Any, out: Any) -> None:
+    compiled_gradients.gradients(sides, pairs, margin, group, out)
+
+
+@njit
+def _update(side: Any, gradient: Any, groups: Any, adam: Any, rate: Any, room: Any, part: Any) -> None:
+    update(side, gradient, groups, adam, rate, room, part)
+
+
 def gradient_of(
     sides: list[Side], pairs: list[int], prior: Prior, negatives: float = NEGATIVES
 ) -> tuple[float, list[Matrix]]:
@@ -54,7 +66,7 @@ def gradient_of(
         found.append(Gradient(zero, zero.copy(), np.full(tokens, -1, np.int32), values))
     both = (sides[0], sides[1])
     out = Step(tally, found[0], found[1])
-    compiled_gradients.gradients(both, group, Margin(prior, negatives), 0, out)
+    _gradients(both, group, Margin(prior, negatives), 0, out)
     by_word = []
     for side, gradient in zip(sides, found, strict=True):
         total = np.zeros((len(side.row_offsets) - 1, side.table.shape[1]))
@@ -237,8 +249,8 @@ def plain_adam(side: Side, adam: Adam, gradient: dict[int, Matrix], rate: float)
         side.table[row] -= rate * mean / deviation
 
 
-@pytest.mark.parametrize("begun", [0, 5_000])
-def test_updates_are_those_of_adam_and_leave_other_rows_alone(begun: int) -> None:
+@pytest.mark.parametrize(("begun", "parts"), [(0, 1), (5_000, 1), (0, 3)])
+def test_updates_are_those_of_adam_and_leave_other_rows_alone(begun: int, parts: int) -> None:
     random = np.random.default_rng(5)
     side = some_side(random, [1], words=30)
     adam = adam_of(side)
@@ -256,7 +268,8 @@ def test_updates_are_those_of_adam_and_leave_other_rows_alone(begun: int) -> Non
         values = random.normal(0, 1, (words.size, 4)).astype(np.float32)
         starts = np.arange(len(words)) * 3
         gradient = Gradient(starts, np.full(len(words), 3), words.flatten().astype(np.int32), values)
-        update(side, gradient, adam, rate, optimizer.rooms[0])
+        for part in range(parts):
+            _update(side, gradient, len(words), adam, rate, optimizer.rooms[0], (part, parts))
         sums: dict[int, Matrix] = {}
         for word, value in zip(words.flatten().tolist(), values, strict=True):
             sums[word] = sums.get(word, 0) + value.astype(np.float64)
@@ -274,17 +287,38 @@ def test_updates_are_those_of_adam_and_leave_other_rows_alone(begun: int) -> Non
 @pytest.mark.parametrize("chained", [True, False])
 def test_steps_do_not_depend_on_threads(chained: bool) -> None:
     results = []
-    for threads in (1, 2, 3):
+    for threads, at_a_time in ((1, 1), (1, 3), (2, 3), (3, 2), (5, 3)):
         random = np.random.default_rng(6)
         sides = [some_side(random, lengths) for lengths in ([3, 9, 1, 4, 6, 2, 8], [5, 8, 2, 3, 1, 7, 7])]
         adams = [adam_of(side) for side in sides]
         prior = some_prior(random, chained=chained)
         with ThreadPoolExecutor(threads) as pool:
             optimizer = Compiled().optimizer(sides, adams, group=2, negatives=1.0, pool=pool, threads=threads)
-            tallies = [optimizer.step(random.permutation(7), prior, 0.02) for _ in range(3)]
-        arrays = [side.table for side in sides] + [part for tally in tallies for part in tally]
-        results.append([array.tobytes() for array in arrays])
-    assert results[0] == results[1] == results[2]
+            batches = [random.permutation(size) for size in (7, 4, 7)]
+            tallies = [
+                optimizer.steps(batches[n : n + at_a_time], prior, [0.02, 0.01, 0.005][n : n + at_a_time])
+                for n in range(0, 3, at_a_time)
+            ]
+        parts = [sum(part.sum(0) for part in own) for own in list(zip(*tallies, strict=True))[:-1]]
+        results.append([array.tobytes() for array in (*(side.table for side in sides), *parts)])
+    assert all(result == results[0] for result in results[1:])
+
+
+def test_a_thread_that_fails_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(6)
+    sides = [some_side(random, [3, 9, 1, 4]) for _ in range(2)]
+    adams, prior = [adam_of(side) for side in sides], some_prior(random, chained=True)
+
+    def failing(*arguments: Any) -> bool:
+        if arguments[-1].own == 1:
+            raise MemoryError
+        return descend(*arguments)
+
+    monkeypatch.setattr(loops, "descend", failing)
+    with ThreadPoolExecutor(2) as pool:
+        optimizer = Compiled().optimizer(sides, adams, group=2, negatives=1.0, pool=pool, threads=2)
+        with pytest.raises(MemoryError):
+            optimizer.steps([np.arange(4)], prior, [0.02])
 
 
 def test_learning_does_not_depend_on_chunks_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,7 @@ def steps_of(
     prior = some_prior(random, chained=chained)
     with ThreadPoolExecutor(1) as pool:
         optimizer = loops.optimizer(sides, adams, group=3, negatives=1.5, pool=pool, threads=1)
-        tallies = [optimizer.step(np.array(pairs), prior, 0.01) for pairs in batches]
+        tallies = [optimizer.steps([np.array(pairs)], prior, [0.01]) for pairs in batches]
         optimizer.store()
     return sides, adams, tallies
 

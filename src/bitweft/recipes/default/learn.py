@@ -49,6 +49,7 @@ from bitweft.recipes.default.loops import Compiled, Loops, Optimizer
 from bitweft.recipes.default.spelling import Spelling
 from bitweft.storage.spill import Spill
 
+STEPS = 32  # of learning between two events
 SUMMED = 1000  # commonest words that are summed over one by one
 CLASSES = 50  # words so common that their jumps are learned apart
 
@@ -152,13 +153,14 @@ class Learning:
             if batch == 0 or order is self.sample:
                 order = np.random.default_rng([self.seed, epoch]).permutation(self.sample)
             self.prior = self.prior._replace(chained=epoch >= config.lse_epochs)
-            own = order[batch * config.batch : (batch + 1) * config.batch]
-            rate = config.rate * (1 - self.steps / total)
-            _add(self.tally, self.optimizer.step(own, self.prior, rate))
-            self.steps += 1
+            last = min(batches, (batch // STEPS + 1) * STEPS)  # the same wherever learning was interrupted
+            own = [order[n * config.batch : (n + 1) * config.batch] for n in range(batch, last)]
+            rates = [config.rate * (1 - (self.steps + n) / total) for n in range(len(own))]
+            _add(self.tally, self.optimizer.steps(own, self.prior, rates))
+            self.steps += len(own)
             loss = float(self.tally.loss[0, 0] / self.tally.loss[0, 1])
             phase = "chain" if self.prior.chained else "lse"
-            if batch + 1 == batches:
+            if last == batches:
                 self._settle(phase, loss=loss)
             yield Progress(self.steps, total, phase, loss)
         self.optimizer.store()

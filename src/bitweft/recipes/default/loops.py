@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from bitweft.errors import UsageError
 from bitweft.extras import needs
-from bitweft.recipes.default.compiled.adam import update
 from bitweft.recipes.default.compiled.counting import add_counts
-from bitweft.recipes.default.compiled.gradients import gradients
+from bitweft.recipes.default.compiled.descent import Batches, descend
 from bitweft.recipes.default.compiled.posteriors import matrices, posteriors
+from bitweft.recipes.default.compiled.team import LEFT, Team, teams
 from bitweft.recipes.default.compiled.types import (
     Adam,
     AdamRoom,
@@ -41,7 +41,7 @@ KERNELS = ("auto", "compiled", "torch")
 class Optimizer(Protocol):
     """What takes steps of learning; it may hold what it learned elsewhere until `store` is called."""
 
-    def step(self, pairs: Longs, prior: Prior, rate: float) -> Tally: ...
+    def steps(self, batches: Sequence[Longs], prior: Prior, rates: Sequence[float]) -> Tally: ...
 
     def store(self) -> None: ...
 
@@ -117,51 +117,64 @@ class CompiledOptimizer:
         threads: int,
     ) -> None:
         self.sides = (sides[0], sides[1])
-        self.adams = adams
+        self.adams = (adams[0], adams[1])
         self.group = group
         self.negatives = negatives
         self.pool = pool
         self.threads = threads
         decays = (np.array([[0.9], [0.99]]) ** np.arange(2000)).astype(np.float32)
-        self.rooms = [
+        rooms = [
             AdamRoom(np.zeros(len(side.table), np.int64), np.empty_like(side.table), decays) for side in sides
         ]
+        self.rooms = (rooms[0], rooms[1])
 
-    def step(self, pairs: Longs, prior: Prior, rate: float) -> Tally:
-        """Learn from one batch."""
-        bounds = group_bounds(len(pairs), self.group)
-        groups = np.arange(len(bounds) - 1)
+    def steps(self, batches: Sequence[Longs], prior: Prior, rates: Sequence[float]) -> Tally:
+        """Learn from some batches, one after the other."""
+        own = _batches(batches, rates, self.group)
+        groups = own.bounds.shape[1] - 1
+        source, target = (_gradient(side, batches, groups) for side in self.sides)
+        out = Step(new_tally(groups), source, target)
         margin = Margin(prior, self.negatives)
-        source, target = (_gradient(side, pairs, bounds) for side in self.sides)
-        out = Step(new_tally(len(groups)), source, target)
+        members = teams(self.threads, 2 * len(batches))
 
-        def find(own: Longs) -> None:
-            for g in own:
-                gradients(self.sides, pairs[bounds[g] : bounds[g + 1]], margin, g, out)
+        def work(team: Team) -> bool:
+            try:
+                return descend(self.sides, self.adams, self.rooms, margin, own, out, team)
+            except BaseException:
+                team.state[LEFT] = 1  # nobody is to wait for this one
+                raise
 
-        def apply(n: int) -> None:
-            update(self.sides[n], (source, target)[n], self.adams[n], rate, self.rooms[n])
-
-        self._share(find, [groups[first :: self.threads] for first in range(min(self.threads, len(groups)))])
-        self._share(apply, [0, 1])
+        others = []
+        try:
+            others = [self.pool.submit(work, team) for team in members[1:]]
+            ended = work(members[0])
+        except BaseException:
+            members[0].state[LEFT] = 1
+            raise
+        finally:
+            results = [other.result() for other in others]
+        assert ended and all(results)
         return out.tally
 
     def store(self) -> None:
         """Do nothing: what is learned is in the arrays at once."""
 
-    def _share(self, work: Callable[[Any], None], parts: Sequence[Any]) -> None:
-        if self.threads == 1:
-            for part in parts:
-                work(part)
-            return
-        others = [self.pool.submit(work, part) for part in parts[1:]]
-        work(parts[0])
-        for other in others:
-            other.result()
+
+def _batches(batches: Sequence[Longs], rates: Sequence[float], group: int) -> Batches:
+    """Lay out the batches of some steps, cut into groups."""
+    rows, first = [], 0
+    for pairs in batches:
+        rows.append(first + group_bounds(len(pairs), group))
+        first += len(pairs)
+    bounds = np.empty((len(rows), max(map(len, rows))), np.int64)
+    for own, row in zip(bounds, rows, strict=True):
+        own[:] = row[-1]
+        own[: len(row)] = row
+    return Batches(np.concatenate(batches), bounds, np.asarray(rates, np.float64))
 
 
-def _gradient(side: Side, pairs: Longs, bounds: Longs) -> Gradient:
-    ends = np.concatenate([[0], np.cumsum(side.offsets[pairs + 1] - side.offsets[pairs])])
-    starts = ends[bounds[:-1]]
-    values = np.empty((ends[-1], side.table.shape[1]), np.float32)
-    return Gradient(starts, np.zeros_like(starts), np.empty(ends[-1], np.int32), values)
+def _gradient(side: Side, batches: Sequence[Longs], groups: int) -> Gradient:
+    """Make room for the gradients of a batch, whichever."""
+    room = max(int((side.offsets[pairs + 1] - side.offsets[pairs]).sum()) for pairs in batches)
+    values = np.empty((room, side.table.shape[1]), np.float32)
+    return Gradient(np.zeros(groups, np.int64), np.zeros(groups, np.int64), np.empty(room, np.int32), values)

@@ -13,6 +13,7 @@ reference, which locks memory.
 | `whole.py` | sums of whole numbers, the same in any order |
 | `chain.py`, `lse.py`, `explain.py` | posteriors of one direction: by jumps, by the diagonal, or by either |
 | `gradients.py`, `adam.py` | one step of learning |
+| `descent.py`, `team.py` | many steps, and the threads that take them together |
 | `emissions.py`, `posteriors.py` | ratios of a pair's words from vectors and counts, and their posteriors |
 | `counting.py` | counts of linked words |
 | `features.py`, `trees.py`, `refine.py` | numbers of cells, what trees say of them, refined links |
@@ -25,15 +26,12 @@ from __future__ import annotations
 def needs_compiling(*, learning: bool = True) -> bool:
     """Tell whether aligning, and learning if asked, must compile first: once an installation."""
     from bitweft.recipes.compile import is_compiled
-    from bitweft.recipes.default.compiled.adam import update
     from bitweft.recipes.default.compiled.counting import add_counts
-    from bitweft.recipes.default.compiled.gradients import gradients
+    from bitweft.recipes.default.compiled.descent import descend
     from bitweft.recipes.default.compiled.posteriors import posteriors
     from bitweft.recipes.default.compiled.refine import refine
     from bitweft.recipes.default.compiled.vectors import compose
 
     always = is_compiled(compose) and is_compiled(refine)
-    learned = (
-        is_compiled(posteriors) and is_compiled(gradients) and is_compiled(update) and is_compiled(add_counts)
-    )
+    learned = is_compiled(posteriors) and is_compiled(descend) and is_compiled(add_counts)
     return not (always and (learned or not learning))

@@ -7,7 +7,7 @@ import numpy as np
 from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.exponentials import exponentials
 from bitweft.recipes.default.compiled.types import Counts, Floats, Inputs, Ints, Longs
-from bitweft.recipes.default.compiled.vectors import pick
+from bitweft.recipes.default.compiled.vectors import pick, products
 
 
 @compiled()
@@ -21,7 +21,7 @@ def emissions(inputs: Inputs, pair: int, totals: tuple[float, float], own: Float
     s_tokens = source.tokens[source.offsets[pair] : source.offsets[pair + 1]]
     t_tokens = target.tokens[target.offsets[pair] : target.offsets[pair + 1]]
     s_vectors = pick(s_tokens, source.vectors, source.unseen)
-    forward = np.dot(pick(t_tokens, target.vectors, target.unseen), s_vectors.T)
+    forward = products(pick(t_tokens, target.vectors, target.unseen), s_vectors)
     exponentials(forward)
     backward = np.empty((len(s_tokens), len(t_tokens)), np.float32)
     s_scales, s_inverse, s_weights = _word_weights(
@@ -31,20 +31,22 @@ def emissions(inputs: Inputs, pair: int, totals: tuple[float, float], own: Float
         t_tokens, target.scales, counts.target, totals[1], counts.strength
     )
     strength, probability = np.float32(counts.strength), np.float32(counts.cognate_probability)
-    cognates = counts.cognates
     found = look_up(counts, inputs.common, s_tokens, t_tokens, own)
+    cognates, backs = counts.cognates, np.empty_like(forward)
     for t in range(len(t_tokens)):
-        cognate = cognates[t_tokens[t]]
-        for s in range(len(s_tokens)):
-            ahead, back = forward[t, s] * s_scales[s], forward[t, s] * t_scales[t]
-            if cognate == s_tokens[s]:
-                ahead += probability * (t_inverse[t] - ahead)
-                back += probability * (s_inverse[s] - back)
-            if s_weights[s] * t_weights[t] > 0.0:
-                ahead = (found[t, s] * t_inverse[t] + strength * ahead) * s_weights[s]
-                back = (found[t, s] * s_inverse[s] + strength * back) * t_weights[t]
-            forward[t, s] = ahead
-            backward[s, t] = back
+        cognate, inverse, scale, weight = cognates[t_tokens[t]], t_inverse[t], t_scales[t], t_weights[t]
+        alike = probability if cognate >= 0 else np.float32(0.0)
+        for s in range(len(s_tokens)):  # no branch, so that many are done together
+            ahead, back = forward[t, s] * s_scales[s], forward[t, s] * scale
+            likely = alike if cognate == s_tokens[s] else np.float32(0.0)
+            ahead += likely * (inverse - ahead)
+            back += likely * (s_inverse[s] - back)
+            counted = s_weights[s] * weight > 0.0
+            forward[t, s] = (found[t, s] * inverse + strength * ahead) * s_weights[s] if counted else ahead
+            backs[t, s] = (found[t, s] * s_inverse[s] + strength * back) * weight if counted else back
+    for s in range(len(s_tokens)):
+        for t in range(len(t_tokens)):
+            backward[s, t] = backs[t, s]
     return forward, backward
 
 

@@ -234,8 +234,11 @@ def _distance(here: np.int64, there: np.int32) -> Any:
 
 
 @compiled()
-def features(grid: Grid, s_cells: Ints, t_cells: Ints, s_facts: Facts, t_facts: Facts, out: Floats) -> None:
-    """Fill out[:, n] with the numbers of cell n."""
+def features(
+    grid: Grid, cells: tuple[Ints, Ints], s_facts: Facts, t_facts: Facts, out: Floats, start: int
+) -> None:
+    """Fill out[:, start + n] with the numbers of cell n."""
+    s_cells, t_cells = cells
     forward, backward, agreed, ratios = grid
     n, m = forward.shape[0] - 2 * MARGIN, forward.shape[1] - 2 * MARGIN
     s_sums = _summarize(
@@ -251,7 +254,7 @@ def features(grid: Grid, s_cells: Ints, t_cells: Ints, s_facts: Facts, t_facts: 
     for at in range(len(s_cells)):
         s, t = np.int64(s_cells[at]), np.int64(t_cells[at])
         a, b = s + MARGIN, t + MARGIN
-        x = out[:, at]
+        x = out[:, start + at]
         f, g = forward[a, b], backward[a, b]
         own = agreed[a, b]
         x[0], x[1], x[2], x[3], x[4] = f, g, own, min(f, g), max(f, g)

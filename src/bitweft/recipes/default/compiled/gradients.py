@@ -26,7 +26,7 @@ from bitweft.recipes.default.compiled.types import (
 from bitweft.recipes.default.compiled.vectors import compose
 
 
-@compiled(entry=True)
+@compiled()
 def gradients(sides: tuple[Side, Side], pairs: Longs, margin: Margin, group: int, out: Step) -> None:
     """Find the gradient of the soft margin over one group: each pair's words are negatives of all others."""
     (source, target), prior, tally = sides, margin.prior, out.tally

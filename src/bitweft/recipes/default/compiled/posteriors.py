@@ -180,9 +180,12 @@ def _tally_cognates(
     source, target, cognates = inputs.source, inputs.target, inputs.counts.cognates
     s_tokens = source.tokens[source.offsets[pair] : source.offsets[pair + 1]]
     t_tokens = target.tokens[target.offsets[pair] : target.offsets[pair + 1]]
-    for s in range(len(s_tokens)):
-        for t in range(len(t_tokens)):
-            if cognates[t_tokens[t]] == s_tokens[s]:
+    for t in range(len(t_tokens)):
+        cognate = cognates[t_tokens[t]]
+        if cognate < 0:
+            continue
+        for s in range(len(s_tokens)):
+            if cognate == s_tokens[s]:
                 tally[0] += whole(math.sqrt(t_posterior[t, s] * s_posterior[s, t]))
                 tally[1] += ONE
 

@@ -14,7 +14,15 @@ import numpy as np
 from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.arrays import longer
 from bitweft.recipes.default.compiled.emissions import emissions, total_counts
-from bitweft.recipes.default.compiled.features import WIDTH, Facts, candidates, features, grid_of, log_ratios
+from bitweft.recipes.default.compiled.features import (
+    WIDTH,
+    Facts,
+    Grid,
+    candidates,
+    features,
+    grid_of,
+    log_ratios,
+)
 from bitweft.recipes.default.compiled.posteriors import classes_and_nulls, explain_both, mean_log_ratio
 from bitweft.recipes.default.compiled.trees import Trees, add_margins
 from bitweft.recipes.default.compiled.types import (
@@ -32,6 +40,7 @@ STYLE = WIDTH  # the number after those of the cell: the style that is asked for
 LEXICAL = WIDTH + 1  # the three after that: what gold links said of the words, and of the two together
 WIDE = WIDTH + 4
 FIRST = 30  # trees that every cell is put to
+BLOCK = 512  # cells that are put to the trees together: their numbers stay in the nearest cache
 HOPELESS = 2.25  # a cell so far below the bound by then is no link: of 86,000 links in six dev texts 15 were
 
 
@@ -101,22 +110,27 @@ def _sentence_facts(side: Words, pair: int, counts: Longs, total: float, null: f
     return Facts(common, seen, nulls, sign)
 
 
+class Seen(NamedTuple):
+    """Hold one pair as far as it was looked at: its cells worth a look, and what their numbers are of."""
+
+    grid: Grid
+    cells: tuple[Ints, Ints]  # source and target places
+    source: Facts
+    target: Facts
+    score: float  # of the pair
+
+
 @compiled()
-def _look(
-    inputs: Inputs, pair: int, totals: tuple[float, float], signs: Signs, tally: Tally
-) -> tuple[Ints, Ints, Floats, float]:
-    """Find the cells of one pair that are worth a look, their numbers (WIDE, cells), and the pair's score."""
+def _look(inputs: Inputs, pair: int, totals: tuple[float, float], signs: Signs, tally: Tally) -> Seen:
+    """Find the cells of one pair that are worth a look."""
     source, target, counts, prior = inputs.source, inputs.target, inputs.counts, inputs.prior
     both = emissions(inputs, pair, totals, np.empty((0, 0), np.float32))
     ratios = log_ratios(*both)
     t_own, s_own = explain_both(inputs, pair, both, (tally, np.int64(0)))
     grid = grid_of(t_own.posterior, s_own.posterior, ratios)
-    s_cells, t_cells = candidates(grid)
-    numbers = np.zeros((WIDE, len(s_cells)), np.float32)
     s_facts = _sentence_facts(source, pair, counts.source, totals[0], prior.null, signs.source)
     t_facts = _sentence_facts(target, pair, counts.target, totals[1], prior.null, signs.target)
-    features(grid, s_cells, t_cells, s_facts, t_facts, numbers)
-    return s_cells, t_cells, numbers, mean_log_ratio(t_own.scales, s_own.scales)
+    return Seen(grid, candidates(grid), s_facts, t_facts, mean_log_ratio(t_own.scales, s_own.scales))
 
 
 @compiled()
@@ -136,7 +150,10 @@ def look(inputs: Inputs, pairs: int, signs: Signs, tally: Tally) -> Looked:
         offsets[pair + 1] = n
         if _empty(inputs.source, pair) or _empty(inputs.target, pair):
             continue
-        s_cells, t_cells, own, _ = _look(inputs, pair, totals, signs, tally)
+        seen = _look(inputs, pair, totals, signs, tally)
+        s_cells, t_cells = seen.cells
+        own = np.empty((WIDTH, len(s_cells)), np.float32)
+        features(seen.grid, seen.cells, seen.source, seen.target, own, 0)
         while n + len(s_cells) > len(s_all):
             s_all, t_all = longer(s_all), longer(t_all)
             more = np.empty((2 * len(numbers), WIDTH), np.float32)
@@ -152,17 +169,19 @@ def look(inputs: Inputs, pairs: int, signs: Signs, tally: Tally) -> Looked:
 
 
 @compiled()
-def _remember(inputs: Inputs, pair: int, s_cells: Ints, t_cells: Ints, memory: Memory, out: Floats) -> None:
-    """Fill in what is remembered of the words of each cell."""
+def _remember(
+    inputs: Inputs, pair: int, cells: tuple[Ints, Ints], memory: Memory, out: Floats, start: int
+) -> None:
+    """Fill in what is remembered of the words of each cell, from a column on."""
     s_words, t_words, keys, values = memory
+    s_cells, t_cells = cells
     s_tokens, t_tokens = inputs.source.tokens, inputs.target.tokens
     s_first, t_first = inputs.source.offsets[pair], inputs.target.offsets[pair]
     for at in range(len(s_cells)):
         s, t = np.int64(s_tokens[s_first + s_cells[at]]), np.int64(t_tokens[t_first + t_cells[at]])
-        if s < len(s_words):
-            out[LEXICAL, at] = s_words[s]
-        if t < len(t_words):
-            out[LEXICAL + 1, at] = t_words[t]
+        x = out[:, start + at]
+        x[LEXICAL] = s_words[s] if s < len(s_words) else np.float32(0.0)
+        x[LEXICAL + 1] = t_words[t] if t < len(t_words) else np.float32(0.0)
         key = t << 32 | s
         low, high = 0, len(keys)
         while low < high:
@@ -171,8 +190,7 @@ def _remember(inputs: Inputs, pair: int, s_cells: Ints, t_cells: Ints, memory: M
                 low = middle + 1
             else:
                 high = middle
-        if low < len(keys) and keys[low] == key:
-            out[LEXICAL + 2, at] = values[low]
+        x[LEXICAL + 2] = values[low] if low < len(keys) and keys[low] == key else np.float32(0.0)
 
 
 @compiled()
@@ -207,38 +225,83 @@ def _taken(numbers: Floats, cells: Longs) -> Floats:
     return out
 
 
+class Waiting(NamedTuple):
+    """Hold cells of some pairs, one pair after the other, that are to be put to the trees together."""
+
+    numbers: Floats  # (WIDE, BLOCK or more)
+    source: Ints  # (BLOCK or more)
+    target: Ints
+    pair: Longs  # whose cells they are
+
+
+@compiled()
+def _room(cells: int) -> Waiting:
+    size = max(cells, BLOCK)
+    numbers, places = np.zeros((WIDE, size), np.float32), np.empty(size, np.int32)
+    return Waiting(numbers, places, np.empty_like(places), np.empty(size, np.int64))
+
+
+@compiled()
+def _decide(waiting: Waiting, size: int, deciding: Deciding, links: Cells, n: int) -> tuple[Cells, int]:
+    """Put the first cells that wait to the trees, and those that are links behind the n that there are."""
+    offsets, s_links, t_links, values = links
+    all_odds = np.zeros(size)
+    _add_odds(waiting.numbers, deciding, (0, FIRST), all_odds)
+    left = _hopeful(all_odds, deciding)
+    numbers, odds = _taken(waiting.numbers, left), all_odds[left]
+    _add_odds(numbers, deciding, (FIRST, len(deciding.refiner.features)), odds)
+    add_margins(deciding.own, (0, len(deciding.own.features)), numbers, 1.0, odds)
+    for k in range(len(odds)):
+        at = left[k]
+        if odds[k] < deciding.bound:
+            continue
+        if n == len(values):
+            s_links, t_links, values = longer(s_links), longer(t_links), longer(values)
+        s_links[n], t_links[n] = waiting.source[at], waiting.target[at]
+        values[n] = 1.0 / (1.0 + math.exp(-odds[k]))
+        n += 1
+        offsets[waiting.pair[at] + 1] = n
+    return Cells(offsets, s_links, t_links, values), n
+
+
 @compiled(entry=True)
 def refine(
     inputs: Inputs, pairs: int, signs: Signs, tally: Tally, deciding: Deciding, scores: Doubles
 ) -> Cells:
     """Find the links of the first pairs, with their probabilities; `scores` gets the scores of the pairs."""
     totals = total_counts(inputs.counts)
-    offsets = np.zeros(pairs + 1, np.int64)
-    s_links, t_links = np.empty(1024, np.int32), np.empty(1024, np.int32)
-    values = np.empty(1024, np.float32)
-    n = 0
+    places = np.empty(1024, np.int32)
+    links = Cells(np.zeros(pairs + 1, np.int64), places, np.empty_like(places), np.empty(1024, np.float32))
+    waiting, size, n = _room(0), 0, 0
     for pair in range(pairs):
         scores[pair] = 0.0
-        offsets[pair + 1] = n
         if _empty(inputs.source, pair) or _empty(inputs.target, pair):
             continue
-        s_cells, t_cells, numbers, scores[pair] = _look(inputs, pair, totals, signs, tally)
+        seen = _look(inputs, pair, totals, signs, tally)
+        scores[pair] = seen.score
+        count = len(seen.cells[0])
+        if size and size + count > len(waiting.pair):
+            links, n = _decide(waiting, size, deciding, links, n)
+            size = 0
+        if count > len(waiting.pair):
+            waiting = _room(count)
+        features(seen.grid, seen.cells, seen.source, seen.target, waiting.numbers, size)
         if len(deciding.memory.source):
-            _remember(inputs, pair, s_cells, t_cells, deciding.memory, numbers)
-        all_odds = np.zeros(len(s_cells))
-        _add_odds(numbers, deciding, (0, FIRST), all_odds)
-        left = _hopeful(all_odds, deciding)
-        numbers, odds = _taken(numbers, left), all_odds[left]
-        _add_odds(numbers, deciding, (FIRST, len(deciding.refiner.features)), odds)
-        add_margins(deciding.own, (0, len(deciding.own.features)), numbers, 1.0, odds)
-        for k in range(len(odds)):
-            at = left[k]
-            if odds[k] < deciding.bound:
-                continue
-            if n == len(values):
-                s_links, t_links, values = longer(s_links), longer(t_links), longer(values)
-            s_links[n], t_links[n] = s_cells[at], t_cells[at]
-            values[n] = 1.0 / (1.0 + math.exp(-odds[k]))
-            n += 1
-        offsets[pair + 1] = n
+            _remember(inputs, pair, seen.cells, deciding.memory, waiting.numbers, size)
+        size = _wait(waiting, size, seen.cells, pair)
+    if size:
+        links, n = _decide(waiting, size, deciding, links, n)
+    offsets, s_links, t_links, values = links
+    for pair in range(pairs):  # one without links ends where the one before does
+        offsets[pair + 1] = max(offsets[pair], offsets[pair + 1])
     return Cells(offsets, s_links[:n].copy(), t_links[:n].copy(), values[:n].copy())
+
+
+@compiled()
+def _wait(waiting: Waiting, size: int, cells: tuple[Ints, Ints], pair: int) -> int:
+    """Put the places of a pair's cells down behind those that wait; return how many wait then."""
+    s_cells, t_cells = cells
+    for n in range(len(s_cells)):
+        waiting.source[size + n], waiting.target[size + n] = s_cells[n], t_cells[n]
+        waiting.pair[size + n] = pair
+    return size + len(s_cells)

@@ -38,7 +38,7 @@ def add_margins(trees: Trees, some: tuple[int, int], numbers: Floats, share: flo
     features, bounds, values = trees
     if share == 0.0:
         return
-    cells, answers = np.uint64(numbers.shape[1]), np.uint64(values.shape[1])
+    cells, width, answers = np.uint64(len(out)), np.uint64(numbers.shape[1]), np.uint64(values.shape[1])
     places = np.empty(cells, np.int32)
     flat, flat_values = numbers.reshape(numbers.size), values.reshape(values.size)  # no view for each tree
     for tree in range(some[0], min(some[1], features.shape[0])):
@@ -46,7 +46,7 @@ def add_margins(trees: Trees, some: tuple[int, int], numbers: Floats, share: flo
             places[n] = 0
         for depth in range(features.shape[1]):
             # Places without a sign, which cannot count from the end: many cells are then compared together.
-            first, bound = np.uint64(features[tree, depth]) * cells, bounds[tree, depth]
+            first, bound = np.uint64(features[tree, depth]) * width, bounds[tree, depth]
             bit = np.int32(1 << depth)
             for n in range(cells):
                 places[n] |= bit if flat[first + n] > bound else np.int32(0)

@@ -35,3 +35,16 @@ def pick(tokens: Ints, vectors: Floats, unseen: Floats) -> Floats:
         for c in range(vectors.shape[1]):
             picked[place, c] = vectors[word, c] if word < len(vectors) else unseen[word - len(vectors), c]
     return picked
+
+
+@compiled()
+def products(one: Floats, other: Floats) -> Floats:
+    """Multiply each row of a small matrix with each of another: some dozen rows need no library for that."""
+    found = np.empty((len(one), len(other)), np.float32)
+    for a in range(len(one)):
+        for b in range(len(other)):
+            total = np.float32(0.0)
+            for c in range(one.shape[1]):
+                total += one[a, c] * other[b, c]
+            found[a, b] = total
+    return found

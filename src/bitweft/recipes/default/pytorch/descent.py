@@ -174,13 +174,14 @@ class PortableOptimizer:
         self.negatives = negatives
         self.tables = [Table.of(side, adam, device) for side, adam in zip(sides, adams, strict=True)]
 
-    def step(self, pairs: Longs, prior: Prior, rate: float) -> Tally:
-        """Learn from one batch."""
+    def steps(self, batches: Sequence[Longs], prior: Prior, rates: Sequence[float]) -> Tally:
+        """Learn from some batches, one after the other."""
         tally = new_tally(1)
-        grid = group_grid(pairs, self.group)
-        found = gradients(self.tables, self.sides, grid, prior, negatives=self.negatives, tally=tally)
-        for table, (words, values) in zip(self.tables, found, strict=True):
-            table.update(words, values, rate)
+        for pairs, rate in zip(batches, rates, strict=True):
+            grid = group_grid(pairs, self.group)
+            found = gradients(self.tables, self.sides, grid, prior, negatives=self.negatives, tally=tally)
+            for table, (words, values) in zip(self.tables, found, strict=True):
+                table.update(words, values, rate)
         return tally
 
     def store(self) -> None:
