@@ -18,7 +18,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
-from numba.core.runtime import rtsys
+from numba.core.runtime import rtsys  # type: ignore[attr-defined]
 
 
 class _NoAddresses:
@@ -66,7 +66,7 @@ class Entry(JITCodeLibrary):
     @classmethod
     def _unserialize(cls, codegen: Any, state: Any) -> Entry:
         name, _, (code, bitcode, defined) = state
-        self = cls(codegen, name)  # type: ignore[no-untyped-call]
+        self = cls(codegen, name)
         self.enable_object_caching()  # type: ignore[no-untyped-call]
         self._set_compiled_object(code)  # type: ignore[no-untyped-call]
         self._bitcode = bitcode
@@ -76,7 +76,7 @@ class Entry(JITCodeLibrary):
 
     def _get_module_for_linking(self) -> Any:
         if self._shared_module is None and self._bitcode is not None:
-            self._shared_module = llvm.parse_bitcode(self._bitcode)  # type: ignore[no-untyped-call]
+            self._shared_module = llvm.parse_bitcode(self._bitcode)
         return super()._get_module_for_linking()  # type: ignore[no-untyped-call]
 
 
