@@ -226,11 +226,11 @@ def refine(
         if len(deciding.memory.source):
             _remember(inputs, pair, s_cells, t_cells, deciding.memory, numbers)
         all_odds = np.zeros(len(s_cells))
-        _add_odds(numbers, deciding, (0, FIRST), all_odds)
+        _add_odds(numbers, deciding, (np.int64(0), np.int64(FIRST)), all_odds)  # as a literal, compiled apart
         left = _hopeful(all_odds, deciding)
         numbers, odds = _taken(numbers, left), all_odds[left]
-        _add_odds(numbers, deciding, (FIRST, len(deciding.refiner.features)), odds)
-        add_margins(deciding.own, (0, len(deciding.own.features)), numbers, 1.0, odds)
+        _add_odds(numbers, deciding, (np.int64(FIRST), len(deciding.refiner.features)), odds)
+        add_margins(deciding.own, (np.int64(0), len(deciding.own.features)), numbers, 1.0, odds)
         for k in range(len(odds)):
             at = left[k]
             if odds[k] < deciding.bound:

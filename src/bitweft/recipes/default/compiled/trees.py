@@ -58,7 +58,7 @@ def add_margins(trees: Trees, some: tuple[int, int], numbers: Floats, share: flo
 @compiled(entry=True)
 def _margins(trees: Trees, numbers: Floats) -> Doubles:
     out = np.zeros(numbers.shape[1], np.float64)
-    add_margins(trees, (0, len(trees.features)), numbers, 1.0, out)
+    add_margins(trees, (np.int64(0), len(trees.features)), numbers, 1.0, out)
     return out
 
 
