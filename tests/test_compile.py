@@ -100,6 +100,21 @@ def test_an_entry_that_is_kept_is_linked_into_one_that_is_compiled_later(package
     assert run(package, later) == ("11 1 111", "")
 
 
+@pytest.mark.parametrize(
+    ("other", "hits"), [("from two.caller import call; call(1)", 1), ("raise SystemExit(1)", 0)]
+)
+def test_what_another_process_compiles_is_waited_for(package: Path, other: str, hits: int) -> None:
+    (package / "ahead.py").write_text(other)
+    start = "from bitweft.recipes.beside import compile_beside\ncompile_beside('two.ahead', ['call'])\n"
+    assert run(package, start + PROGRAM) == (f"11 False {hits}", "")
+
+
+def test_another_process_ends_with_this_one(package: Path) -> None:
+    (package / "ahead.py").write_text("import time\ntime.sleep(600)\n")
+    start = "from bitweft.recipes.beside import compile_beside\ncompile_beside('two.ahead', ['other'])\n"
+    assert run(package, start + PROGRAM) == ("11 False 0", "")
+
+
 @pytest.mark.parametrize("module", [compiling, libraries])
 def test_a_change_in_how_to_compile_is_noticed(module: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "loops.py").write_text("")
@@ -217,3 +232,20 @@ def test_the_run_that_compiles_learns_the_same_model_as_later_ones(tmp_path: Pat
         subprocess.run([sys.executable, "-m", "bitweft", *train], cwd=tmp_path, env=environment, check=True)
         weights.append((tmp_path / run / "weights.safetensors").read_bytes())
     assert weights[0] == weights[1]
+
+
+@pytest.mark.slow
+def test_what_is_compiled_ahead_is_what_aligning_needs(tmp_path: Path, model: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    program = """
+import sys
+from bitweft import Aligner
+from bitweft.recipes.default.compiled.refine import refine
+Aligner.load(sys.argv[1]).align("the cat", "le chat")
+print(sum(refine._cache_hits.values()), sum(refine._cache_misses.values()))
+"""
+    for command in (["-m", "bitweft.recipes.default.ahead"], ["-c", program, str(model)]):
+        done = subprocess.run(
+            [sys.executable, *command], env=environment, capture_output=True, text=True, check=True
+        )
+    assert done.stdout == "1 0\n"

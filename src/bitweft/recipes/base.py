@@ -288,6 +288,14 @@ class Recipe(ABC):
         """Say what takes long before the first use on this machine, if anything does."""
         return None
 
+    @classmethod
+    def prepare_aligning(cls) -> bool:
+        """Let another process prepare what aligning needs while this one learns; tell whether one does.
+
+        Only a program that is bitweft's alone asks for it: it starts Python anew.
+        """
+        return False
+
     def posteriors(self, pair: SentencePair) -> Posteriors:
         """Return the probability of every link of a pair (Offer.POSTERIORS)."""
         raise NotImplementedError

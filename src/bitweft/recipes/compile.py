@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from numba import njit
 
 from bitweft.recipes import libraries
+from bitweft.recipes.beside import was_compiled_beside
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -55,6 +56,12 @@ def is_compiled(function: Callable[..., Any]) -> bool:
     """Tell whether a function has compiled code, in memory or kept; a kept form may be of other types."""
     kept = getattr(function, "_cache", None)
     return not isinstance(kept, Kept) or bool(getattr(function, "overloads", ())) or kept.has_any()
+
+
+def can_be_kept(function: Callable[..., Any]) -> bool:
+    """Tell whether there is a place to keep a function's compiled code."""
+    kept = getattr(function, "_cache", None)
+    return isinstance(kept, Kept) and kept.cache_path is not None
 
 
 def write_notice(text: str) -> None:
@@ -167,6 +174,12 @@ class Kept:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled form for some types, or None; what is damaged is emptied."""
+        found = self._load(sig, target_context)
+        if found is None and was_compiled_beside(self._function.__name__):
+            found = self._load(sig, target_context)
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
         on_disk = self._open()
         if on_disk is None:
             return None

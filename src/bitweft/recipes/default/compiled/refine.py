@@ -16,7 +16,7 @@ from bitweft.recipes.default.compiled.arrays import longer
 from bitweft.recipes.default.compiled.emissions import emissions, total_counts
 from bitweft.recipes.default.compiled.features import WIDTH, Facts, candidates, features, grid_of, log_ratios
 from bitweft.recipes.default.compiled.posteriors import classes_and_nulls, explain_both, mean_log_ratio
-from bitweft.recipes.default.compiled.trees import Trees, add_margins
+from bitweft.recipes.default.compiled.trees import Some, Trees, add_margins
 from bitweft.recipes.default.compiled.types import (
     Cells,
     Doubles,
@@ -176,7 +176,7 @@ def _remember(inputs: Inputs, pair: int, s_cells: Ints, t_cells: Ints, memory: M
 
 
 @compiled()
-def _add_odds(numbers: Floats, deciding: Deciding, some: tuple[int, int], odds: Doubles) -> None:
+def _add_odds(numbers: Floats, deciding: Deciding, some: Some, odds: Doubles) -> None:
     """Add the log odds of cells by some of the refiner's trees, in both styles."""
     for k in range(2):
         if deciding.shares[k] > 0.0:
@@ -226,7 +226,7 @@ def refine(
         if len(deciding.memory.source):
             _remember(inputs, pair, s_cells, t_cells, deciding.memory, numbers)
         all_odds = np.zeros(len(s_cells))
-        _add_odds(numbers, deciding, (np.int64(0), np.int64(FIRST)), all_odds)  # as a literal, compiled apart
+        _add_odds(numbers, deciding, (np.int64(0), np.int64(FIRST)), all_odds)
         left = _hopeful(all_odds, deciding)
         numbers, odds = _taken(numbers, left), all_odds[left]
         _add_odds(numbers, deciding, (np.int64(FIRST), len(deciding.refiner.features)), odds)
