@@ -11,10 +11,11 @@ from types import ModuleType
 import pytest
 from numba.core import caching, config
 
-from bitweft import sample
+from bitweft import Aligner, sample
 from bitweft.recipes import compile as compiling
 from bitweft.recipes import libraries
 from bitweft.recipes.compile import compiled, is_compiled, source_stamp
+from bitweft.recipes.default import recipe
 
 DECORATOR = "from bitweft.recipes.compile import compiled, is_compiled\n"
 CALLER = DECORATOR + (
@@ -202,6 +203,15 @@ def test_another_numba_without_its_cache_still_compiles(
     assert not is_compiled(function)
     assert function(3) == 6 and is_compiled(function)
     assert len(lines) == 1 and "numba" in lines[0]
+
+
+def test_a_model_that_is_kept_does_not_wait_for_what_learning_needs(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recipe, "needs_compiling", lambda *, learning: learning)
+    kept = Aligner.load(model).recipe
+    assert kept.preparation() is None
+    assert kept.preparation(learning=True) == Aligner().recipe.preparation() == recipe.COMPILING
 
 
 def double(x: int) -> int:

@@ -283,9 +283,12 @@ class Recipe(ABC):
         """Tell whether it has learned with tags that come with the text."""
         return False
 
-    @classmethod
-    def preparation(cls) -> str | None:
-        """Say what takes long before the first use on this machine, if anything does."""
+    def preparation(self, *, learning: bool = False) -> str | None:
+        """Say what takes long before the first use on this machine, if anything does.
+
+        Args:
+            learning: Whether it is to learn on. One that has learned nothing is to learn anyway.
+        """
         return None
 
     @classmethod

@@ -170,10 +170,9 @@ class DefaultRecipe(Recipe):
         """Give classes, nulls, scales and vectors of the words of each side."""
         return zip(self.classes, self.nulls, self.scales, self.vectors, strict=True)
 
-    @classmethod
-    def preparation(cls) -> str | None:
+    def preparation(self, *, learning: bool = False) -> str | None:
         """Say so if the inner loops are to be compiled first."""
-        return COMPILING if needs_compiling() else None
+        return COMPILING if needs_compiling(learning=learning or self.counts is None) else None
 
     @classmethod
     def prepare_aligning(cls) -> bool:
