@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
+# Packages are installed without bytecode (below): what is imported is to be compiled once, not at every start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo paper paper-tables paper-bleu test coverage test-slow test-ray test-pythons torture lint bench docs dist clean
 
 # What the default recipe needs, and nothing else: enough for the demo. Most of it is never imported, so that to

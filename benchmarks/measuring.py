@@ -1,7 +1,8 @@
 """What a command costs: wall and CPU seconds and peak memory of its whole process, children included.
 
 The command is started by a process that holds nothing, because on Linux the peak memory of a child is at
-least that of the process that started it.
+least that of the process that started it. What is timed may write bytecode, whatever the environment says: a
+warm start is what a user has.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def measure(command: Sequence[str], *, threads: int = 1, log: Path | None = None
     if not hasattr(os, "wait4"):
         raise SystemExit("measuring needs a system with wait4: Linux or macOS")
     environment = {**os.environ, **dict.fromkeys(THREADS, str(threads))}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with open(log or os.devnull, "wb") as output:
         starter = subprocess.run(
             [sys.executable, "-I", "-S", __file__, *command],

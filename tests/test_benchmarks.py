@@ -234,6 +234,13 @@ def test_a_child_that_fails_is_told_with_what_it_said(tmp_path: Path) -> None:
 
 
 @unix
+def test_a_child_may_write_bytecode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    measuring.measure([PYTHON, "-c", "import sys; print(sys.dont_write_bytecode)"], log=tmp_path / "log")
+    assert (tmp_path / "log").read_text() == "False\n"
+
+
+@unix
 def test_threads_are_limited_in_the_child(tmp_path: Path) -> None:
     say = "import os; print(os.environ['OMP_NUM_THREADS'])"
     measuring.measure([PYTHON, "-c", say], threads=3, log=tmp_path / "log")

@@ -6,13 +6,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from numba.core import caching, config
 
-from bitweft import sample
+from bitweft import Aligner, sample
 from bitweft.recipes import compile as compiling
-from bitweft.recipes.compile import compiled, is_compiled
+from bitweft.recipes import libraries
+from bitweft.recipes.compile import compiled, is_compiled, source_stamp
+from bitweft.recipes.default import recipe
 
 DECORATOR = "from bitweft.recipes.compile import compiled, is_compiled\n"
 CALLER = DECORATOR + (
@@ -24,6 +27,7 @@ from two.caller import call, is_compiled
 before = is_compiled(call)
 print(call(1), before, sum(call._cache_hits.values()))
 """
+READY_TO_COMPILE = "import sys; print('numba.typed.typeddict' in sys.modules)"
 
 
 @pytest.fixture
@@ -37,11 +41,11 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def run(package: Path, **environment: str) -> tuple[str, str]:
-    """Run the program in a process of its own; return what it prints, and its messages."""
+def run(package: Path, program: str = PROGRAM, **environment: str) -> tuple[str, str]:
+    """Run a program in a process of its own; return what it prints, and its messages."""
     places = [str(package.parent), *sys.path]
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM],
+        [sys.executable, "-W", "error", "-c", program],
         capture_output=True,
         text=True,
         env={
@@ -69,6 +73,58 @@ def test_compiled_code_is_kept(package: Path) -> None:
 def test_what_only_compiled_code_calls_is_not_kept(package: Path) -> None:
     run(package)
     assert [file.name.split("-")[0] for file in kept_files(package, "nbc")] == ["caller.call"]
+
+
+def test_what_is_kept_is_loaded_without_all_that_compiling_needs(package: Path) -> None:
+    program = PROGRAM + READY_TO_COMPILE
+    assert run(package, program) == ("11 False 0\nTrue", "")
+    assert run(package, program) == ("11 True 1\nFalse", "")
+
+
+def test_what_is_kept_is_loaded_by_a_numba_with_the_public_way_alone(package: Path) -> None:
+    program = """
+from numba.core.caching import Cache
+private = Cache._load_overload
+Cache.load_overload = lambda self, *wanted: private(self, *wanted)
+del Cache._load_overload
+"""
+    run(package)
+    assert run(package, program + PROGRAM) == ("11 True 1", "")
+
+
+def test_an_entry_that_is_kept_is_linked_into_one_that_is_compiled_later(package: Path) -> None:
+    (package / "caller.py").write_text(
+        CALLER + "@compiled(entry=True)\ndef twice(x):\n    return call(call(x))\n"
+    )
+    run(package)
+    later = "from two.caller import call, twice\nprint(call(1), sum(call._cache_hits.values()), twice(1))"
+    assert run(package, later) == ("11 1 111", "")
+
+
+@pytest.mark.parametrize(
+    ("other", "hits"), [("from two.caller import call; call(1)", 1), ("raise SystemExit(1)", 0)]
+)
+def test_what_another_process_compiles_is_waited_for(package: Path, other: str, hits: int) -> None:
+    (package / "ahead.py").write_text(other)
+    start = "from bitweft.recipes.beside import compile_beside\ncompile_beside('two.ahead', ['call'])\n"
+    assert run(package, start + PROGRAM) == (f"11 False {hits}", "")
+
+
+def test_another_process_ends_with_this_one(package: Path) -> None:
+    (package / "ahead.py").write_text("import time\ntime.sleep(600)\n")
+    start = "from bitweft.recipes.beside import compile_beside\ncompile_beside('two.ahead', ['other'])\n"
+    assert run(package, start + PROGRAM) == ("11 False 0", "")
+
+
+@pytest.mark.parametrize("module", [compiling, libraries])
+def test_a_change_in_how_to_compile_is_noticed(module: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "loops.py").write_text("")
+    before = source_stamp.__wrapped__(tmp_path)
+    changed = tmp_path / "changed"
+    changed.write_text(Path(str(module.__file__)).read_text() + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "__file__", str(changed))
+        assert source_stamp.__wrapped__(tmp_path) != before
 
 
 def test_a_change_in_another_file_of_the_folder_is_noticed(package: Path) -> None:
@@ -149,6 +205,15 @@ def test_another_numba_without_its_cache_still_compiles(
     assert len(lines) == 1 and "numba" in lines[0]
 
 
+def test_a_model_that_is_kept_does_not_wait_for_what_learning_needs(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recipe, "needs_compiling", lambda *, learning: learning)
+    kept = Aligner.load(model).recipe
+    assert kept.preparation() is None
+    assert kept.preparation(learning=True) == Aligner().recipe.preparation() == recipe.COMPILING
+
+
 def double(x: int) -> int:
     return 2 * x
 
@@ -177,3 +242,20 @@ def test_the_run_that_compiles_learns_the_same_model_as_later_ones(tmp_path: Pat
         subprocess.run([sys.executable, "-m", "bitweft", *train], cwd=tmp_path, env=environment, check=True)
         weights.append((tmp_path / run / "weights.safetensors").read_bytes())
     assert weights[0] == weights[1]
+
+
+@pytest.mark.slow
+def test_what_is_compiled_ahead_is_what_aligning_needs(tmp_path: Path, model: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    program = """
+import sys
+from bitweft import Aligner
+from bitweft.recipes.default.compiled.refine import refine
+Aligner.load(sys.argv[1]).align("the cat", "le chat")
+print(sum(refine._cache_hits.values()), sum(refine._cache_misses.values()))
+"""
+    for command in (["-m", "bitweft.recipes.default.ahead"], ["-c", program, str(model)]):
+        done = subprocess.run(
+            [sys.executable, *command], env=environment, capture_output=True, text=True, check=True
+        )
+    assert done.stdout == "1 0\n"

@@ -10,7 +10,7 @@ import pytest
 
 from battery import SMALL
 
-HEAVY = {"torch", "numba", "scipy"}
+HEAVY = {"torch", "numba", "scipy", "scipy.linalg", "bitweft.recipes.default.recipe"}
 
 
 def loaded(code: str, *arguments: str) -> set[str]:
@@ -60,9 +60,18 @@ def test_aligning_by_the_default_recipe_needs_no_torch(files: dict[str, str], mo
     assert "torch" not in of_verb("show", str(model))
 
 
-def test_a_model_of_another_recipe_needs_no_numba(files: dict[str, str], tmp_path: Path) -> None:
+def test_learning_by_the_default_recipe_needs_no_more_of_scipy_than_its_products(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    align = ("align", files["joint"], "-o", str(tmp_path / "out"), "--force", "-q")
+    of_verb(*align)  # compiles
+    assert "scipy.linalg" not in of_verb(*align)
+
+
+def test_a_model_of_another_recipe_needs_nothing_of_the_default_one(
+    files: dict[str, str], tmp_path: Path
+) -> None:
     pytest.importorskip("torch", reason="needs the extra paper: pip install 'bitweft[paper]'")
     train = ["train", files["joint"], "-o", str(tmp_path / "m"), "--recipe", "paper", "-q", "--threads", "1"]
-    assert "numba" not in of_verb(
-        *train, *(word for setting in SMALL["paper"] for word in ("--set", setting))
-    )
+    settings = [word for setting in SMALL["paper"] for word in ("--set", setting)]
+    assert "bitweft.recipes.default.recipe" not in of_verb(*train, *settings)

@@ -307,6 +307,7 @@ def open_text(args: argparse.Namespace, aligner: Aligner | None) -> Bitext:
 def learned(args: argparse.Namespace, text: Bitext | TaggedText, meter: Meter) -> Aligner | None:
     """Learn a model from the text; one without a word on both sides anywhere needs none."""
     aligner = new_aligner(args)
+    aligner.recipe.prepare_aligning()
     try:
         learn(aligner, text, args, meter, hold_text=True)
     except NothingToLearnError as error:

@@ -152,7 +152,7 @@ def learn(
     lexicon, left_out = ([], 0) if args.lexicon is None else read_lexicon(args.lexicon)
     if left_out and not args.quiet:
         meter.say(f"{args.lexicon}: {left_out:,} entries of several words left out")
-    tell_preparation(aligner.recipe, meter, quiet=args.quiet)
+    tell_preparation(aligner.recipe, meter, quiet=args.quiet, learning=True)
     aligner.fit(
         text,
         progress=meter.show,
@@ -164,9 +164,9 @@ def learn(
     )
 
 
-def tell_preparation(recipe: Recipe, meter: Meter, *, quiet: bool = False) -> None:
+def tell_preparation(recipe: Recipe, meter: Meter, *, quiet: bool = False, learning: bool = False) -> None:
     """Say what takes long before the first use on this machine, if anything does."""
-    preparation = recipe.preparation()
+    preparation = recipe.preparation(learning=learning)
     if preparation is not None and not quiet:
         meter.say(preparation)
 

@@ -6,14 +6,16 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from bitweft.errors import UsageError
-from bitweft.links.convert import Onto
 from bitweft.links.formats.registry import LINK_FORMATS
 from bitweft.text.bitext import Bitext
 from bitweft.text.joint import FORMATS
 from bitweft.text.tokenize import TOKENIZERS
+
+if TYPE_CHECKING:
+    from bitweft.links.convert import Onto
 
 NAMED = 5  # pairs that are named one by one
 

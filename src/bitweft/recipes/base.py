@@ -283,10 +283,21 @@ class Recipe(ABC):
         """Tell whether it has learned with tags that come with the text."""
         return False
 
-    @classmethod
-    def preparation(cls) -> str | None:
-        """Say what takes long before the first use on this machine, if anything does."""
+    def preparation(self, *, learning: bool = False) -> str | None:
+        """Say what takes long before the first use on this machine, if anything does.
+
+        Args:
+            learning: Whether it is to learn on. One that has learned nothing is to learn anyway.
+        """
         return None
+
+    @classmethod
+    def prepare_aligning(cls) -> bool:
+        """Let another process prepare what aligning needs while this one learns; tell whether one does.
+
+        Only a program that is bitweft's alone asks for it: it starts Python anew.
+        """
+        return False
 
     def posteriors(self, pair: SentencePair) -> Posteriors:
         """Return the probability of every link of a pair (Offer.POSTERIORS)."""

@@ -2,7 +2,8 @@
 
 numba's own cache notices a change in the file of a function, not in the files of those that it calls; it
 raises where it has no place to write, and believes what it reads. `Kept` wraps it: a change in any file of a
-function's folder counts, damaged files are replaced, and without a cache everything works, after one line.
+function's folder counts, and in those that say how to compile; damaged files are replaced, and without a
+cache everything works, after one line.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import Any, TypeVar
 
 from numba import njit
 
-from bitweft.recipes.libraries import LinkingCompiler
+from bitweft.recipes import libraries
+from bitweft.recipes.beside import was_compiled_beside
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -42,7 +44,7 @@ def compiled(*, entry: bool = False) -> Callable[[Function], Function]:
     options = OPTIONS if entry else {**OPTIONS, **INNER}
 
     def decorate(function: Function) -> Function:
-        dispatcher: Any = njit(**options, pipeline_class=LinkingCompiler)(function)
+        dispatcher: Any = njit(**options, pipeline_class=libraries.LinkingCompiler)(function)
         if entry and hasattr(dispatcher, "_cache"):
             dispatcher._cache = Kept(function)
         return dispatcher  # type: ignore[no-any-return]
@@ -54,6 +56,12 @@ def is_compiled(function: Callable[..., Any]) -> bool:
     """Tell whether a function has compiled code, in memory or kept; a kept form may be of other types."""
     kept = getattr(function, "_cache", None)
     return not isinstance(kept, Kept) or bool(getattr(function, "overloads", ())) or kept.has_any()
+
+
+def can_be_kept(function: Callable[..., Any]) -> bool:
+    """Tell whether there is a place to keep a function's compiled code."""
+    kept = getattr(function, "_cache", None)
+    return isinstance(kept, Kept) and kept.cache_path is not None
 
 
 def write_notice(text: str) -> None:
@@ -81,9 +89,12 @@ def _advice(problem: str) -> str:
 
 @cache
 def source_stamp(folder: Path) -> str:
-    """Hash all source files of a folder; compiled code is of no use once one of them has changed."""
+    """Hash all source files of a folder, and those that say how to compile them.
+
+    Compiled code is of no use once one of them has changed.
+    """
     total = hashlib.sha256()
-    for file in sorted(folder.glob("*.py")):
+    for file in (*sorted(folder.glob("*.py")), Path(__file__), Path(libraries.__file__)):
         content = file.read_bytes()
         total.update(f"{file.name} {len(content)}\n".encode() + content)
     return total.hexdigest()
@@ -163,11 +174,17 @@ class Kept:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled form for some types, or None; what is damaged is emptied."""
+        found = self._load(sig, target_context)
+        if found is None and was_compiled_beside(self._function.__name__):
+            found = self._load(sig, target_context)
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
         on_disk = self._open()
         if on_disk is None:
             return None
         try:
-            return on_disk.load_overload(sig, target_context)
+            return libraries.load(on_disk, sig, target_context)
         except Exception:  # damaged: unpickling may raise anything
             self.flush()
             return None

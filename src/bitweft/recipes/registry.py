@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from importlib.metadata import entry_points
 from typing import NamedTuple, Protocol, cast
 
 from bitweft.errors import UsageError
@@ -59,6 +58,8 @@ def recipe_named(name: str) -> type[Recipe]:
         UsageError: there is no such recipe, here or among the entry points of installed packages.
     """
     if name not in _RECIPES:
+        from importlib.metadata import entry_points
+
         for found in entry_points(group=GROUP, name=name):
             register(found.load())
     if name not in _RECIPES:

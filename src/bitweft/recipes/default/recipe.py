@@ -31,6 +31,8 @@ from bitweft.recipes.base import (
     Tuning,
     check_learnable,
 )
+from bitweft.recipes.beside import compile_beside
+from bitweft.recipes.compile import can_be_kept
 from bitweft.recipes.default.blas import one_blas_thread
 from bitweft.recipes.default.checkpoints import with_checkpoints
 from bitweft.recipes.default.coding import Coded, code_held, code_pairs
@@ -168,10 +170,16 @@ class DefaultRecipe(Recipe):
         """Give classes, nulls, scales and vectors of the words of each side."""
         return zip(self.classes, self.nulls, self.scales, self.vectors, strict=True)
 
-    @classmethod
-    def preparation(cls) -> str | None:
+    def preparation(self, *, learning: bool = False) -> str | None:
         """Say so if the inner loops are to be compiled first."""
-        return COMPILING if needs_compiling() else None
+        return COMPILING if needs_compiling(learning=learning or self.counts is None) else None
+
+    @classmethod
+    def prepare_aligning(cls) -> bool:
+        """Compile what aligning needs in another process, if there is an idle core for it."""
+        if not (_has_idle_core() and can_be_kept(refine) and needs_compiling(learning=False)):
+            return False
+        return compile_beside("bitweft.recipes.default.ahead", [refine.__name__])
 
     def fit(self, text: Iterable[SentencePair], extras: FitExtras = NO_EXTRAS) -> Iterator[Progress]:
         """Learn from the pairs, telling how far it is; done when the iterator ends."""
@@ -452,6 +460,12 @@ def _all_words(spelling: Spelling) -> list[str]:
     """List the words by number; those without a spelling are letters for this purpose."""
     reserved = len(spelling.words) - len(spelling.words.entries)
     return ["x"] * reserved + list(spelling.words.entries)
+
+
+def _has_idle_core() -> bool:
+    """Tell whether a core is left beside this process and those that others run."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return load + 2 <= _cores() + 0.5
 
 
 def _cores() -> int:

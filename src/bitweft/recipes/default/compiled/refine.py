@@ -24,7 +24,7 @@ from bitweft.recipes.default.compiled.features import (
     log_ratios,
 )
 from bitweft.recipes.default.compiled.posteriors import classes_and_nulls, explain_both, mean_log_ratio
-from bitweft.recipes.default.compiled.trees import Trees, add_margins
+from bitweft.recipes.default.compiled.trees import Some, Trees, add_margins
 from bitweft.recipes.default.compiled.types import (
     Cells,
     Doubles,
@@ -194,7 +194,7 @@ def _remember(
 
 
 @compiled()
-def _add_odds(numbers: Floats, deciding: Deciding, some: tuple[int, int], odds: Doubles) -> None:
+def _add_odds(numbers: Floats, deciding: Deciding, some: Some, odds: Doubles) -> None:
     """Add the log odds of cells by some of the refiner's trees, in both styles."""
     for k in range(2):
         if deciding.shares[k] > 0.0:
@@ -246,11 +246,11 @@ def _decide(waiting: Waiting, size: int, deciding: Deciding, links: Cells, n: in
     """Put the first cells that wait to the trees, and those that are links behind the n that there are."""
     offsets, s_links, t_links, values = links
     all_odds = np.zeros(size)
-    _add_odds(waiting.numbers, deciding, (0, FIRST), all_odds)
+    _add_odds(waiting.numbers, deciding, (np.int64(0), np.int64(FIRST)), all_odds)
     left = _hopeful(all_odds, deciding)
     numbers, odds = _taken(waiting.numbers, left), all_odds[left]
-    _add_odds(numbers, deciding, (FIRST, len(deciding.refiner.features)), odds)
-    add_margins(deciding.own, (0, len(deciding.own.features)), numbers, 1.0, odds)
+    _add_odds(numbers, deciding, (np.int64(FIRST), len(deciding.refiner.features)), odds)
+    add_margins(deciding.own, (np.int64(0), len(deciding.own.features)), numbers, 1.0, odds)
     for k in range(len(odds)):
         at = left[k]
         if odds[k] < deciding.bound:

@@ -7,12 +7,14 @@ and many cells are looked up at a time.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.types import Doubles, Floats, Ints
+
+Some: TypeAlias = tuple[int | np.int64, int | np.int64]  # no literals: numba compiles anew for each of them
 
 
 class Trees(NamedTuple):
@@ -33,7 +35,7 @@ def no_trees() -> Trees:
 
 
 @compiled()
-def add_margins(trees: Trees, some: tuple[int, int], numbers: Floats, share: float, out: Doubles) -> None:
+def add_margins(trees: Trees, some: Some, numbers: Floats, share: float, out: Doubles) -> None:
     """Add to out[n] the sum of the trees from one on, up to another, for numbers[:, n], times a share."""
     features, bounds, values = trees
     if share == 0.0:
@@ -58,7 +60,7 @@ def add_margins(trees: Trees, some: tuple[int, int], numbers: Floats, share: flo
 @compiled(entry=True)
 def _margins(trees: Trees, numbers: Floats) -> Doubles:
     out = np.zeros(numbers.shape[1], np.float64)
-    add_margins(trees, (0, len(trees.features)), numbers, 1.0, out)
+    add_margins(trees, (np.int64(0), len(trees.features)), numbers, 1.0, out)
     return out
 
 
