@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from typing import TypeVar
 
 from bitweft.text.bitext import SentencePair
+from bitweft.text.parallel import Most, gathered
 
 CHUNK = 256  # pairs that one thread aligns in a turn
 WORDS = 20_000  # of a chunk, at most: long sentences come in smaller ones
+MOST = Most(CHUNK, 2 * WORDS)  # of lines: four bytes a word, or more, in nearly any language
 
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
@@ -24,23 +25,7 @@ def never() -> bool:
 
 def chunks_of(pairs: Iterable[SentencePair], idle: Callable[[], bool]) -> Iterator[list[SentencePair]]:
     """Part pairs into lists; what was read before a fault, or before a wait, comes first."""
-    stream = iter(pairs)
-    while True:
-        chunk: list[SentencePair] = []
-        words = 0
-        try:
-            for pair in islice(stream, CHUNK):
-                chunk.append(pair)
-                words += len(pair.source) + len(pair.target)
-                if words > WORDS or idle():
-                    break
-        except Exception:
-            if chunk:
-                yield chunk
-            raise
-        if not chunk:
-            return
-        yield chunk
+    return gathered(pairs, CHUNK, lambda pair: len(pair.source) + len(pair.target), WORDS, idle)
 
 
 def in_threads(
