@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from bitweft.errors import InputError
 from bitweft.storage.places import is_remote, open_bytes
-from bitweft.text.compressed import BLOCK, DamagedError, decompressed
+from bitweft.text.compressed import BLOCK, DamagedError, ahead, decompressed
 from bitweft.text.encoding import foreign_encoding, remedy
 from bitweft.text.pipe import Pipe
 
@@ -217,8 +217,8 @@ class LineFile:
         with self._open() as raw:
             try:
                 with raw if isinstance(raw, Pipe) else decompressed(raw) as stream:
-                    while block := stream.read(BLOCK):
-                        block = self._whole(block, stream, line)
+                    runs = self._whole_lines(stream)
+                    for block in runs if stream is raw else ahead(runs):
                         yield block
                         line += block.count(b"\n")
             except EOFError as error:
@@ -226,6 +226,13 @@ class LineFile:
                 raise InputError(message, file=self.name, line=line) from error
             except (OSError, zlib.error, DamagedError) as error:
                 raise InputError(f"cannot be read: {error}", file=self.name, line=line) from error
+
+    def _whole_lines(self, stream: BinaryIO | Pipe) -> Iterator[bytes]:
+        line = 1
+        while block := stream.read(BLOCK):
+            block = self._whole(block, stream, line)
+            yield block
+            line += block.count(b"\n")
 
     def _whole(self, block: bytes, stream: BinaryIO | Pipe, line: int) -> bytes:
         """Read on to the end of the block's last line; put a byte that is no text for a line too long."""
