@@ -15,7 +15,7 @@ import numpy as np
 from bitweft.recipes.default.compiled.tokens import FREE, PARTS, Bytes, Forms, Numbered, Shorts, number_words
 from bitweft.recipes.default.compiled.types import Ints, Longs
 
-SLOTS = 1 << 12  # of a new table
+SLOTS = 1 << 15  # of a new table
 _WORD = re.compile(rb"[^ \t\n]+")
 
 
@@ -65,7 +65,7 @@ class FormTable:
     def _grow(self) -> None:
         """Number the forms themselves, which gives them the same numbers, in a table of more slots."""
         slots, starts, letters = self._forms
-        larger = _empty(4 * len(slots), len(letters))
+        larger = _empty(2 * len(slots), len(letters))
         text, numbered = _numbered(letters[: starts[self._count]].tobytes(), 0)
         number_words(text, _letters(False), larger, numbered, True)
         self._forms = larger

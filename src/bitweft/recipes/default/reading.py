@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -67,23 +67,27 @@ class Read(NamedTuple):
 def read(
     text: Iterable[SentencePair], *, lowercase: bool, threads: int = 1, known: KnownLinks | None = None
 ) -> Generator[Progress, None, Read]:
-    """Read a text, telling how far it is; in two threads if there are more than one."""
+    """Read a text, telling how far it is; with more than one thread, the next block while one is numbered."""
     blocks = text.blocks() if known is None and isinstance(text, InBlocks) else None
     if blocks is None:
         return (yield from _pair_by_pair(text, lowercase, known))
     source, target = LineReader(lowercase), LineReader(lowercase)
     pairs = 0
-    with ThreadPoolExecutor(1) as pool:
+    adding: list[Future[None]] = []
+    with ThreadPoolExecutor(2) as pool:
         for block in blocks:
-            other = pool.submit(target.add, block.target) if threads > 1 else None
-            source.add(block.source)
-            if other is None:
+            if threads == 1:
+                source.add(block.source)
                 target.add(block.target)
             else:
-                other.result()
+                for own in adding:
+                    own.result()
+                adding = [pool.submit(source.add, block.source), pool.submit(target.add, block.target)]
             told, pairs = pairs // READ, pairs + len(block)
             if pairs // READ > told:
                 yield Progress(pairs // READ * READ, 0, "reading")
+    for own in adding:
+        own.result()
     return Read(source, target, {})
 
 
