@@ -31,7 +31,7 @@ from bitweft.recipes.base import (
     Tuning,
     require,
 )
-from bitweft.recipes.chunks import CHUNK, MOST, chunks_of, in_threads, never
+from bitweft.recipes.chunks import CHUNK, chunks_of, chunks_of_text, in_threads, never
 from bitweft.recipes.devices import check_device
 from bitweft.recipes.registry import DEFAULT, recipe_named
 from bitweft.settings import to_mapping, with_settings
@@ -260,8 +260,7 @@ class Aligner:
             return self.recipe.sized_table(chunk, decoding)
 
         idle = pairs.idle if isinstance(pairs, Bitext) else never
-        text = Pairs(pairs, self.about.tokenize)
-        chunks: Iterator[Sequence[SentencePair]] = text.blocks(MOST) or chunks_of(text, idle)
+        chunks = chunks_of_text(Pairs(pairs, self.about.tokenize), idle)
         for _, found in in_threads(chunks, work, self.recipe.workers, idle):
             yield found
 
