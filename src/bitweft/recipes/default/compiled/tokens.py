@@ -81,8 +81,10 @@ def number_words(text: Bytes, letter_of: Shorts, forms: Forms, numbered: Numbere
             tokens[token] = slots[slot] & 0x7FFFFFFF
         elif adding:
             slots[slot] = own >> 32 << 32 | count
-            letters[starts[count] : starts[count] + length + 1] = word[: length + 1]
-            starts[count + 1] = starts[count] + length + 1
+            first = starts[count]
+            for place_in_word in range(length + 1):  # an assignment of slices takes long to compile
+                letters[first + place_in_word] = word[place_in_word]
+            starts[count + 1] = first + length + 1
             tokens[token] = count
             count += 1
         else:
