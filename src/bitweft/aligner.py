@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,21 +27,21 @@ from bitweft.recipes.base import (
     Offer,
     Recipe,
     Running,
+    Sizes,
     Tuning,
     require,
 )
-from bitweft.recipes.chunks import CHUNK, chunks_of, in_threads, never
+from bitweft.recipes.chunks import CHUNK, chunks_of, chunks_of_text, in_threads, never
 from bitweft.recipes.devices import check_device
 from bitweft.recipes.registry import DEFAULT, recipe_named
 from bitweft.settings import to_mapping, with_settings
 from bitweft.storage.checkpoint import Checkpoint
 from bitweft.storage.model_directory import About, Training, read_about, write_model
 from bitweft.storage.places import fetched, is_remote
-from bitweft.text.bitext import Bitext, SentencePair, tokenize
+from bitweft.text.bitext import Bitext, Lines, SentencePair, tokenize
 from bitweft.text.inputs import PairLike, Pairs, pair_of, refuse_sentences
 from bitweft.text.tags import TaggedText
-
-Sizes: TypeAlias = npt.NDArray[np.int64]  # (pairs, 2): words of the source and of the target sentence
+from bitweft.text.tokenize import count_by_space
 
 
 class Aligner:
@@ -256,14 +256,11 @@ class Aligner:
         decoding = decoding or Decoding()
         self._check_offers(decoding)
 
-        def work(chunk: list[SentencePair]) -> tuple[Sizes, LinkTable]:
-            sizes = np.array([(len(pair.source), len(pair.target)) for pair in chunk], np.int64)
-            too_long = sizes.max(1) > decoding.longest
-            short = [pair for pair, left_out in zip(chunk, too_long, strict=True) if not left_out]
-            return sizes, self.recipe.link_table(short, decoding).with_empty(too_long)
+        def work(chunk: Sequence[SentencePair]) -> tuple[Sizes, LinkTable]:
+            return self.recipe.sized_table(chunk, decoding)
 
         idle = pairs.idle if isinstance(pairs, Bitext) else never
-        chunks = chunks_of(Pairs(pairs, self.about.tokenize), idle)
+        chunks = chunks_of_text(Pairs(pairs, self.about.tokenize), idle)
         for _, found in in_threads(chunks, work, self.recipe.workers, idle):
             yield found
 
@@ -396,6 +393,19 @@ class _Counted:
         self.tokenize = bitext.tokenize if isinstance(bitext, Bitext | TaggedText) else "space"
         self.pairs = 0
         self.words = [0, 0]
+
+    def blocks(self) -> Iterator[Lines] | None:
+        """Walk the pairs many at a time, where that is possible."""
+        blocks = self._text.blocks()
+        return None if blocks is None else self._counted(blocks)
+
+    def _counted(self, blocks: Iterator[Lines]) -> Iterator[Lines]:
+        self.pairs, self.words = 0, [0, 0]
+        for lines in blocks:
+            self.pairs += len(lines)
+            self.words[0] += count_by_space(lines.source)
+            self.words[1] += count_by_space(lines.target)
+            yield lines
 
     def __iter__(self) -> Iterator[SentencePair]:
         self.pairs, self.words = 0, [0, 0]

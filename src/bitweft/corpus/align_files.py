@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TextIO
 
-from bitweft.aligner import Aligner, Sizes
+from bitweft.aligner import Aligner
 from bitweft.corpus.parquet_links import ParquetLinks
 from bitweft.errors import InputError
 from bitweft.links.alignment import Alignment, Entry
@@ -16,7 +16,7 @@ from bitweft.links.formats.pharaoh import decimal
 from bitweft.links.formats.registry import entry_writer, link_format_named
 from bitweft.links.known import KnownLinks, with_known
 from bitweft.links.table import LinkTable
-from bitweft.recipes.base import Decoding, Inference
+from bitweft.recipes.base import Decoding, Inference, Sizes
 from bitweft.storage.lockstep import lockstep
 from bitweft.text.bitext import Bitext, SentencePair
 

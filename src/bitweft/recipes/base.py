@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     Matrix: TypeAlias = npt.NDArray[np.floating]
 
+Sizes: TypeAlias = "npt.NDArray[np.int64]"  # (pairs, 2): words of the source and of the target sentence
 Record: TypeAlias = dict[str, "str | int | float | None"]  # what one phase of learning came to
 
 PRECISE = 0.75  # the threshold of --precision
@@ -151,7 +152,7 @@ class Inference:
 class LearnedText(ABC):
     """Align the text that a model was just learned from, by what learning has made of it."""
 
-    sizes: npt.NDArray[np.int64]  # (pairs, 2): words of the source and of the target sentence
+    sizes: Sizes
 
     @abstractmethod
     def link_table(self, pairs: npt.NDArray[np.int64], decoding: Decoding) -> LinkTable:
@@ -241,6 +242,18 @@ class Recipe(ABC):
     def link_table(self, pairs: Sequence[SentencePair], decoding: Decoding) -> LinkTable:
         """Return the links of each pair as arrays; for recipes that have them so, this is quicker."""
         return LinkTable.of(self.align(pairs, decoding))
+
+    def sized_table(self, pairs: Sequence[SentencePair], decoding: Decoding) -> tuple[Sizes, LinkTable]:
+        """Return the words of each pair, and the links as arrays; pairs that are too long have none.
+
+        Of `Lines`, a recipe may take the lines instead of the sentences.
+        """
+        import numpy as np
+
+        sizes = np.array([(len(pair.source), len(pair.target)) for pair in pairs], np.int64).reshape(-1, 2)
+        too_long = sizes.max(1) > decoding.longest
+        short = [pair for pair, left_out in zip(pairs, too_long, strict=True) if not left_out]
+        return sizes, self.link_table(short, decoding).with_empty(too_long)
 
     def learned_text(self) -> LearnedText | None:
         """Return the text that it has just learned from, if it was asked to hold it and can align it."""

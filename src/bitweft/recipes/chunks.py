@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from typing import TypeVar
 
 from bitweft.text.bitext import SentencePair
+from bitweft.text.inputs import Pairs
+from bitweft.text.parallel import Most, gathered
 
 CHUNK = 256  # pairs that one thread aligns in a turn
 WORDS = 20_000  # of a chunk, at most: long sentences come in smaller ones
@@ -24,23 +25,13 @@ def never() -> bool:
 
 def chunks_of(pairs: Iterable[SentencePair], idle: Callable[[], bool]) -> Iterator[list[SentencePair]]:
     """Part pairs into lists; what was read before a fault, or before a wait, comes first."""
-    stream = iter(pairs)
-    while True:
-        chunk: list[SentencePair] = []
-        words = 0
-        try:
-            for pair in islice(stream, CHUNK):
-                chunk.append(pair)
-                words += len(pair.source) + len(pair.target)
-                if words > WORDS or idle():
-                    break
-        except Exception:
-            if chunk:
-                yield chunk
-            raise
-        if not chunk:
-            return
-        yield chunk
+    return gathered(pairs, CHUNK, lambda pair: len(pair.source) + len(pair.target), WORDS, idle)
+
+
+def chunks_of_text(text: Pairs, idle: Callable[[], bool]) -> Iterator[Sequence[SentencePair]]:
+    """Part a text into chunks in the same way, of lines where it can be walked so."""
+    blocks = text.blocks(Most(CHUNK, 2 * WORDS))  # four bytes a word, or more, in nearly any language
+    return chunks_of(text, idle) if blocks is None else blocks
 
 
 def in_threads(

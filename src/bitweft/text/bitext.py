@@ -6,13 +6,16 @@ import copy
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, overload, runtime_checkable
 
-from bitweft.errors import InputError, UsageError
+from bitweft.errors import UsageError
 from bitweft.text.joint import FORMATS, PARQUET, detect_format, joint_reader
 from bitweft.text.lines import LineFile, Oddities
 from bitweft.text.parquet import count_rows
-from bitweft.text.tokenize import TOKENIZERS
+from bitweft.text.tokenize import TOKENIZERS, by_space
+
+if TYPE_CHECKING:
+    from bitweft.text.parallel import Most
 
 Span: TypeAlias = tuple[int, int]
 Path: TypeAlias = str | os.PathLike[str]
@@ -63,6 +66,47 @@ class SentencePair(NamedTuple):
     def reversed(self) -> SentencePair:
         """Swap source and target."""
         return SentencePair(self.target, self.source)
+
+
+class Lines(Sequence[SentencePair]):
+    """Hold some pairs as lines of UTF-8, each with its line feed, whose words stand between spaces or tabs.
+
+    Who can take them as they are saves to make sentences of them.
+    """
+
+    def __init__(self, source: bytes, target: bytes) -> None:
+        self.source = source
+        self.target = target
+        self._count = source.count(b"\n")
+        self._pairs: list[SentencePair] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> SentencePair: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[SentencePair]: ...
+
+    def __getitem__(self, place: int | slice) -> SentencePair | list[SentencePair]:
+        if self._pairs is None:
+            sides = (side.decode().split("\n")[:-1] for side in (self.source, self.target))
+            self._pairs = [
+                SentencePair(Sentence(by_space(s), s), Sentence(by_space(t), t))
+                for s, t in zip(*sides, strict=True)
+            ]
+        return self._pairs[place]
+
+
+@runtime_checkable
+class InBlocks(Protocol):
+    """Walk pairs, or many at a time."""
+
+    def blocks(self) -> Iterator[Lines] | None:
+        """Walk the pairs many at a time, as lines; None where that cannot be: walk the pairs then."""
+
+    def __iter__(self) -> Iterator[SentencePair]: ...
 
 
 def tokenize(text: str, how: str = "space") -> Sentence:
@@ -153,6 +197,27 @@ class Bitext:
         for lines in zip(*walks, strict=True):
             yield tuple(line.decode("utf-8", errors="backslashreplace") for line in lines)
 
+    def blocks(self, most: Most | None = None) -> Iterator[Lines] | None:
+        """Walk the pairs many at a time, as lines; None where words are not what stands between spaces.
+
+        Pairs held in memory may be no text, and are not walked so. What is given, and what is found wrong,
+        is the same as by walking the pairs; of a stream, nothing is held back while more is awaited.
+        """
+        return None if self._texts is not None or self.tokenize != "space" else self._blocks(most)
+
+    def _blocks(self, most: Most | None) -> Iterator[Lines]:
+        from bitweft.text.parallel import NO_MORE, as_lines, side_by_side
+
+        oddities = Oddities()
+        most = most or NO_MORE
+        if len(self._files) == 2:
+            lines = side_by_side(self._files[0], self._files[1], oddities, most)
+        else:
+            lines = as_lines(self._pairs(oddities), most, self.idle)
+        for s, t in lines:
+            yield Lines(t, s) if self._swapped else Lines(s, t)
+        self.oddities = oddities
+
     def __iter__(self) -> Iterator[SentencePair]:
         oddities = Oddities()
         cut = TOKENIZERS[self.tokenize]
@@ -179,7 +244,9 @@ class Bitext:
         for number, (s, t) in enumerate(pairs, 1):
             if s is None or t is None:
                 counts = (number - 1, number + sum(1 for _ in pairs))
-                raise _unequal(source.name, target.name, counts if s is None else counts[::-1])
+                from bitweft.text.parallel import unequal
+
+                raise unequal(source.name, target.name, counts if s is None else counts[::-1])
             yield s, t
 
 
@@ -203,13 +270,3 @@ def _without_breaks(pairs: Iterable[tuple[str, str]], oddities: Oddities) -> Ite
             oddities.line_breaks += 1
             s, t = s.replace("\n", " "), t.replace("\n", " ")
         yield s, t
-
-
-def _unequal(source: str, target: str, counts: tuple[int, int]) -> InputError:
-    s, t = counts
-    first = source if s < t else target
-    message = (
-        f"the files have different numbers of lines: {source} has {s:,}, {target} has {t:,}; "
-        f"{first} ended first. Each line must be the translation of the same line in the other file"
-    )
-    return InputError(message, file=first, line=min(s, t) + 1)

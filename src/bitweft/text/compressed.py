@@ -39,6 +39,17 @@ def decompressed(raw: BinaryIO) -> BinaryIO:
     return raw
 
 
+def ahead(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Give the same blocks, the next of which is made, in a thread of its own, while one is looked at."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, blocks, b"")
+        while block := coming.result():
+            coming = pool.submit(next, blocks, b"")
+            yield block
+
+
 def is_compressed(start: bytes) -> bool | None:
     """Tell from its first bytes whether a file is compressed; None if it takes more of them to tell."""
     if any(map(start.startswith, _MAGIC)):

@@ -7,11 +7,14 @@ is imported: things are known by what they offer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bitweft.errors import UsageError
-from bitweft.text.bitext import Bitext, Sentence, SentencePair, tokenize
+from bitweft.text.bitext import Bitext, Lines, Sentence, SentencePair, tokenize
 from bitweft.text.tags import TaggedText
+
+if TYPE_CHECKING:
+    from bitweft.text.parallel import Most
 
 PairLike: TypeAlias = (
     SentencePair | tuple[str | Sequence[str], str | Sequence[str]] | Mapping[str, Any]  # a row of a dataset
@@ -31,6 +34,10 @@ class Pairs:
         self._how = how
         self._walked = False
         self._items = _walker(self._data)
+
+    def blocks(self, most: Most | None = None) -> Iterator[Lines] | None:
+        """Walk the pairs many at a time, where that is possible: see `Bitext.blocks`."""
+        return self._data.blocks(most) if isinstance(self._data, Bitext) else None
 
     def __iter__(self) -> Iterator[SentencePair]:
         if self._walked and isinstance(self._data, Iterator):

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from bitweft.errors import InputError
 from bitweft.storage.places import is_remote, open_bytes
-from bitweft.text.compressed import BLOCK, DamagedError, decompressed
+from bitweft.text.compressed import BLOCK, DamagedError, ahead, decompressed
 from bitweft.text.encoding import foreign_encoding, remedy
 from bitweft.text.pipe import Pipe
 
@@ -43,6 +43,11 @@ class Oddities:
     repeated_spaces: int = 0
     line_breaks: int = 0
     damaged: int = 0
+
+    @property
+    def changed(self) -> int:
+        """Tell how many lines were changed, and not only counted, on reading them."""
+        return self.crlf + self.byte_order_marks + self.damaged
 
     def __bool__(self) -> bool:
         return any(getattr(self, field.name) for field in fields(self))
@@ -78,17 +83,31 @@ class LineFile:
         self._pipe: Pipe | None = None
         self._streamed: Iterator[bytes] | None = None  # the rest of the pipe, in runs of whole lines
         self._held: deque[bytes] = deque()  # those that were looked at, but not yet walked
-        self._left = 0  # lines of the run that is walked
+        self.left = 0  # lines of a pipe that were read, and are still to be walked
         self._walked = False  # a pipe can be once
 
     def lines(self, oddities: Oddities | None = None) -> Iterator[str]:
         """Walk the lines from the first, adding to `oddities` on the way."""
-        for lines in self._runs(self._blocks(), Oddities() if oddities is None else oddities):
+        for _, text in self._runs(self._blocks(), Oddities() if oddities is None else oddities):
+            lines = text.split("\n")
             if self._pipe is None:
                 yield from lines
             else:
-                for self._left, line in zip(range(len(lines) - 1, -1, -1), lines, strict=True):
+                for self.left, line in zip(range(len(lines) - 1, -1, -1), lines, strict=True):
                     yield line
+
+    def blocks(self, oddities: Oddities) -> Iterator[bytes]:
+        """Walk the same lines as `lines` gives, many at a time: UTF-8 with a line feed after each line.
+
+        Who walks those of a pipe keeps `left`.
+        """
+        changed = oddities.changed
+        for block, text in self._runs(self._blocks(), oddities):
+            if oddities.changed != changed:
+                yield text.encode() + b"\n"
+            else:
+                yield block if block.endswith(b"\n") else block + b"\n"
+            changed = oddities.changed
 
     def head(self, count: int) -> list[str]:
         """Give the first lines, `count` of them if there are as many; a walk gives them again."""
@@ -102,14 +121,15 @@ class LineFile:
             lines += block.count(b"\n")
         self._streamed = blocks
         self._held.extend(filter(None, held))
-        return list(islice(chain.from_iterable(self._runs(held, Oddities())), count))
+        texts = (text.split("\n") for _, text in self._runs(held, Oddities()))
+        return list(islice(chain.from_iterable(texts), count))
 
     def idle(self) -> bool:
         """Tell whether the next line of a pipe that is walked would have to be waited for."""
-        return self._pipe is not None and not self._left and not self._held and self._pipe.idle()
+        return self._pipe is not None and not self.left and not self._held and self._pipe.idle()
 
-    def _runs(self, blocks: Iterable[bytes], oddities: Oddities) -> Iterator[list[str]]:
-        """Give the lines of each block."""
+    def _runs(self, blocks: Iterable[bytes], oddities: Oddities) -> Iterator[tuple[bytes, str]]:
+        """Give each block with its text: lines put right, with line feeds between them."""
         number = 1
         for block in blocks:
             if number == 1:
@@ -118,15 +138,13 @@ class LineFile:
             if number == 1 and text.startswith("\ufeff"):
                 oddities.byte_order_marks += 1
                 text = text[1:]
-            ended = block.endswith(b"\n")
-            lines = text.split("\n")
-            if ended:
-                lines.pop()
             if "\r" in text:
-                lines = [self._strip_return(line, oddities) for line in lines]
-            _count_spaces(text, lines, oddities)
-            number += len(lines)
-            yield lines
+                text = _without_returns(text, oddities)
+            _count_spaces(text, oddities)
+            if block.endswith(b"\n"):
+                text = text[:-1]
+            number += text.count("\n") + 1
+            yield block, text
 
     def open(self) -> BinaryIO:
         """Open the file as it is, for reading bytes from any place in it; a pipe is copied first."""
@@ -169,13 +187,6 @@ class LineFile:
         if encoding is not None:
             raise InputError(remedy(encoding, self.name), file=self.name, line=1)
 
-    @staticmethod
-    def _strip_return(line: str, oddities: Oddities) -> str:
-        if not line.endswith("\r"):
-            return line
-        oddities.crlf += 1
-        return line[:-1]
-
     def _decode(self, block: bytes, number: int, oddities: Oddities) -> str:
         try:
             return block.decode("utf-8")
@@ -206,8 +217,8 @@ class LineFile:
         with self._open() as raw:
             try:
                 with raw if isinstance(raw, Pipe) else decompressed(raw) as stream:
-                    while block := stream.read(BLOCK):
-                        block = self._whole(block, stream, line)
+                    runs = self._whole_lines(stream)
+                    for block in runs if stream is raw else ahead(runs):
                         yield block
                         line += block.count(b"\n")
             except EOFError as error:
@@ -215,6 +226,13 @@ class LineFile:
                 raise InputError(message, file=self.name, line=line) from error
             except (OSError, zlib.error, DamagedError) as error:
                 raise InputError(f"cannot be read: {error}", file=self.name, line=line) from error
+
+    def _whole_lines(self, stream: BinaryIO | Pipe) -> Iterator[bytes]:
+        line = 1
+        while block := stream.read(BLOCK):
+            block = self._whole(block, stream, line)
+            yield block
+            line += block.count(b"\n")
 
     def _whole(self, block: bytes, stream: BinaryIO | Pipe, line: int) -> bytes:
         """Read on to the end of the block's last line; put a byte that is no text for a line too long."""
@@ -290,9 +308,37 @@ def _remove(path: str) -> None:
     Path(path).unlink(missing_ok=True)
 
 
-def _count_spaces(text: str, lines: list[str], oddities: Oddities) -> None:
-    # Whole blocks are looked through first: most have nothing to count.
-    if any(space in text for space in ODD_SPACES):
-        oddities.odd_spaces += sum(1 for line in lines if ODD_SPACE.search(line))
+def _without_returns(text: str, oddities: Oddities) -> str:
+    """Drop the carriage return at the end of each line that has one."""
+    oddities.crlf += text.count("\r\n")
+    text = text.replace("\r\n", "\n")
+    if text.endswith("\r"):  # a last line without its line feed
+        oddities.crlf += 1
+        text = text[:-1]
+    return text
+
+
+def _count_spaces(text: str, oddities: Oddities) -> None:
+    # Whole blocks are looked through first: most have none, or one kind, which is found sooner by itself.
+    odd = [space for space in ODD_SPACES if space in text]
+    if odd:
+        oddities.odd_spaces += _lines_with(odd[0] if len(odd) == 1 else ODD_SPACE, text)
     if "  " in text:
-        oddities.repeated_spaces += sum(1 for line in lines if "  " in line)
+        oddities.repeated_spaces += _lines_with("  ", text)
+
+
+def _lines_with(what: str | re.Pattern[str], text: str) -> int:
+    """Count the lines in which something is found."""
+    lines, place = 0, _find(what, text, 0)
+    while place >= 0:
+        lines += 1
+        end = text.find("\n", place)
+        place = -1 if end < 0 else _find(what, text, end)
+    return lines
+
+
+def _find(what: str | re.Pattern[str], text: str, start: int) -> int:
+    if isinstance(what, str):
+        return text.find(what, start)
+    found = what.search(text, start)
+    return -1 if found is None else found.start()

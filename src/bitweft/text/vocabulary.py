@@ -27,8 +27,8 @@ class Vocabulary:
     @classmethod
     def of(cls, counts: Mapping[str, int], size: int) -> Vocabulary:
         """Keep the `size` most common entries; among equals, the alphabet decides."""
-        common = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        return cls(dict(common[:size]))
+        common = sorted(sorted(counts), key=counts.__getitem__, reverse=True)  # equals stay in their order
+        return cls({entry: counts[entry] for entry in common[:size]})
 
     def __len__(self) -> int:
         return len(self.entries) + RESERVED

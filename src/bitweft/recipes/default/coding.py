@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bitweft.recipes.default.compiled.refine import Signs, are_signs
-from bitweft.recipes.default.compiled.types import Counts, Floats, Inputs, Longs, Prior, Words
+from bitweft.recipes.default.compiled.types import Counts, Floats, Inputs, Ints, Longs, Prior, Words
 from bitweft.recipes.default.compiled.vectors import compose
 from bitweft.recipes.default.learn import Text
-from bitweft.text.bitext import SentencePair
+from bitweft.text.bitext import Lines, SentencePair
 
 if TYPE_CHECKING:
     from bitweft.recipes.default.recipe import DefaultRecipe
@@ -33,12 +33,30 @@ class Coded(NamedTuple):
 
 def code_pairs(recipe: DefaultRecipe, pairs: Sequence[SentencePair]) -> Coded:
     """Give pairs as the inner loops take them."""
+    lowercase = recipe.config.lowercase
+    encoded = (
+        spelling.encode((sentence.tokens for sentence in sentences), lowercase=lowercase)
+        for spelling, sentences in zip(recipe.spellings, zip(*pairs, strict=True), strict=True)
+    )
+    return _coded(recipe, encoded)
+
+
+def code_lines(recipe: DefaultRecipe, lines: Lines) -> Coded:
+    """Give the pairs of some lines as the inner loops take them."""
+    lowercase = recipe.config.lowercase
+    encoded = (
+        spelling.encode_lines(side, lowercase=lowercase)
+        for spelling, side in zip(recipe.spellings, (lines.source, lines.target), strict=True)
+    )
+    return _coded(recipe, encoded)
+
+
+def _coded(recipe: DefaultRecipe, encoded: Iterable[tuple[Ints, Longs, list[str]]]) -> Coded:
+    """Put what is known of the words beside the numbers of both sides."""
     sides, unseen = [], []
-    for sentences, spelling, table, own_facts in zip(
-        zip(*pairs, strict=True), recipe.spellings, recipe.tables, recipe.facts, strict=True
+    for (numbers, offsets, words), spelling, table, own_facts in zip(
+        encoded, recipe.spellings, recipe.tables, recipe.facts, strict=True
     ):
-        tokens = (sentence.tokens for sentence in sentences)
-        numbers, offsets, words = spelling.encode(tokens, lowercase=recipe.config.lowercase)
         vectors = np.empty((len(words), table.shape[1]), np.float32)
         if words:
             own = np.arange(len(words), dtype=np.int32)

@@ -31,7 +31,8 @@ from bitweft.recipes.default.counts import (
 )
 from bitweft.recipes.default.learn import Learning, Text, pair_hashes, sampled
 from bitweft.recipes.default.loops import Loops
-from bitweft.recipes.default.spelling import Reader, Spelling
+from bitweft.recipes.default.reading import read_at_once
+from bitweft.recipes.default.spelling import Spelling
 from bitweft.recipes.parts import Numbered, Part, PartTraining, Side, Survey, Trace
 from bitweft.storage.model_directory import Arrays
 from bitweft.storage.spill import counted
@@ -169,11 +170,8 @@ class _Numberer:
     lowercase: bool
 
     def __call__(self, pairs: Iterable[SentencePair]) -> Numbered:
-        readers = Reader(self.lowercase), Reader(self.lowercase)
-        for pair in pairs:
-            for reader, sentence in zip(readers, pair, strict=True):
-                reader.add(sentence.tokens)
-        sides = (reader.in_order() for reader in readers)
+        found = read_at_once(pairs, lowercase=self.lowercase)
+        sides = (reader.in_order() for reader in (found.source, found.target))
         return Numbered(*(Side(words, tokens, np.diff(offsets)) for words, tokens, offsets in sides))
 
 

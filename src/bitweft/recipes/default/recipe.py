@@ -28,6 +28,7 @@ from bitweft.recipes.base import (
     Recipe,
     Record,
     Running,
+    Sizes,
     Tuning,
     check_learnable,
 )
@@ -35,7 +36,7 @@ from bitweft.recipes.beside import compile_beside
 from bitweft.recipes.compile import can_be_kept
 from bitweft.recipes.default.blas import one_blas_thread
 from bitweft.recipes.default.checkpoints import with_checkpoints
-from bitweft.recipes.default.coding import Coded, code_held, code_pairs
+from bitweft.recipes.default.coding import Coded, code_held, code_lines, code_pairs
 from bitweft.recipes.default.compiled import needs_compiling
 from bitweft.recipes.default.compiled.refine import Deciding, are_signs, look, refine
 from bitweft.recipes.default.compiled.types import (
@@ -56,7 +57,6 @@ from bitweft.recipes.default.counts import State
 from bitweft.recipes.default.knowledge import (
     Knowledge,
     Renumbering,
-    beside,
     both_counts,
     counts_of_lexicon,
     lower_cased,
@@ -84,17 +84,17 @@ from bitweft.recipes.default.posterior import (
     unlinked,
     with_probabilities,
 )
+from bitweft.recipes.default.reading import read
 from bitweft.recipes.default.refine.memory import Meeting
 from bitweft.recipes.default.refine.refiner import Refiner, between, shipped, threshold_of
 from bitweft.recipes.default.refine.tune import Cells as RefinedCells
 from bitweft.recipes.default.refine.tune import Tuned, cells_of, logit, tune, untuned
-from bitweft.recipes.default.spelling import Reader, Spelling
+from bitweft.recipes.default.spelling import Spelling
 from bitweft.settings import Settings, from_mapping, settings_of
 from bitweft.storage.model_directory import About
-from bitweft.text.bitext import SentencePair
+from bitweft.text.bitext import Lines, SentencePair
 
 NO_ROOM = np.empty(0, np.float32)
-READ = 10_000  # pairs, after which it is told how many were read
 COMPILING = "compiling the inner loops, once per installation; this takes up to a minute"
 
 
@@ -184,21 +184,15 @@ class DefaultRecipe(Recipe):
     def fit(self, text: Iterable[SentencePair], extras: FitExtras = NO_EXTRAS) -> Iterator[Progress]:
         """Learn from the pairs, telling how far it is; done when the iterator ends."""
         lexicon = lower_cased(extras.lexicon) if self.config.lowercase else list(extras.lexicon)
-        readers = [Reader(self.config.lowercase) for _ in range(2)]
-        links: dict[int, Alignment] = {}
-        for number, (pair, certain) in enumerate(beside(text, extras.known_links)):
-            readers[0].add(pair.source.tokens)
-            readers[1].add(pair.target.tokens)
-            if certain.links:
-                links[number] = certain
-            if (number + 1) % READ == 0:
-                yield Progress(number + 1, 0, "reading")
+        source, target, links = yield from read(
+            text, lowercase=self.config.lowercase, threads=self.threads, known=extras.known_links
+        )
         more = [Counter(own) for own in word_counts(lexicon)]
         if extras.continue_training:
             self.learned_counts()
             for own, spelling in zip(more, self.spellings, strict=True):
                 own.update(spelling.words.counts)
-        texts = [Text(*reader.finish(own)) for reader, own in zip(readers, more, strict=True)]
+        texts = [Text(*source.finish(more[0])), Text(*target.finish(more[1]))]
         config, knowledge = self._knowledge(texts, lexicon, links, extras.continue_training)
         learning = Learning(
             texts, config, seed=self.seed, threads=self.threads, knowledge=knowledge, loops=self.loops
@@ -301,6 +295,17 @@ class DefaultRecipe(Recipe):
             return super().link_table(pairs, decoding)
         self.learned_counts()
         return self._table(code_pairs(self, pairs), len(pairs), decoding)
+
+    def sized_table(self, pairs: Sequence[SentencePair], decoding: Decoding) -> tuple[Sizes, LinkTable]:
+        """Return the words of each pair, and the links as arrays; lines are numbered as they are."""
+        if decoding.by_direction or not isinstance(pairs, Lines):
+            return super().sized_table(pairs, decoding)
+        self.learned_counts()
+        coded = code_lines(self, pairs)
+        sizes = np.stack([np.diff(coded.source.offsets), np.diff(coded.target.offsets)], 1)
+        if sizes.max(initial=0) > decoding.longest:
+            return super().sized_table(pairs, decoding)
+        return sizes, self._table(coded, len(pairs), decoding)
 
     def _table(self, coded: Coded, pairs: int, decoding: Decoding) -> LinkTable:
         with one_blas_thread():

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitweft.errors import InputError
+from bitweft.recipes.default.forms import KnownForms
 from bitweft.storage import spill as storage
 from bitweft.storage.spill import ArrayBuilder, counted
 from bitweft.text.vocabulary import Vocabulary
@@ -47,6 +48,7 @@ class Spelling:
         self.affixes = affixes
         self.short = _short(words.entries)
         self._forms: _Forms | None = None
+        self._known: KnownForms | None = None
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Spelling:
@@ -102,6 +104,14 @@ class Spelling:
             numbers[place] = unseen.setdefault(word, len(self.words) + len(unseen))
         return numbers, offsets, list(unseen)
 
+    def encode_lines(
+        self, lines: bytes, *, lowercase: bool = False
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], list[str]]:
+        """Return the same of lines of UTF-8, whose words stand between spaces or tabs."""
+        if self._known is None or self._known.lowercase != lowercase:
+            self._known = KnownForms(self.words.known, lowercase)
+        return self._known.encode(lines, len(self.words))
+
     def save(self, directory: Path, name: str) -> None:
         """Write words and affixes as text, a line each, with their counts."""
         self.words.save(directory / f"{name}.words.txt")
@@ -153,19 +163,32 @@ class Reader:
 
         `more` words, with how often they count, are part of the spelling too.
         """
-        words, tokens, offsets = self.in_order()
-        seen = Counter(dict(zip(words, counted(tokens, len(words)).tolist(), strict=True)))
-        seen.update(more or {})
-        spelling = Spelling.of(seen)
-        final = np.array([spelling.words.known[word] for word in words], np.int32)
-        for start in range(0, len(tokens), storage.BLOCK):
-            tokens[start : start + storage.BLOCK] = final[tokens[start : start + storage.BLOCK]]
-        return spelling, tokens, offsets
+        return by_frequency(*self.in_order(), more)
 
     def in_order(self) -> tuple[list[str], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Return the words as they came, the numbers of all tokens, and where each sentence begins."""
         self._put_away()
         return list(self._numbers.words), self._tokens.finish(), np.frombuffer(self._offsets, np.int64)
+
+
+def by_frequency(
+    words: Sequence[str],
+    tokens: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.int64],
+    more: Mapping[str, int] | None = None,
+) -> tuple[Spelling, npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Renumber tokens, in place: give the spelling of all words, and of `more`, that the numbers are of."""
+    seen = Counter(dict(zip(words, counted(tokens, len(words)).tolist(), strict=True)))
+    seen.update(more or {})
+    spelling = Spelling.of(seen)
+    renumber(tokens, np.array([spelling.words.known[word] for word in words], np.int32))
+    return spelling, tokens, offsets
+
+
+def renumber(tokens: npt.NDArray[np.int32], numbers: npt.NDArray[np.int32]) -> None:
+    """Put other numbers in the place of tokens that may outgrow memory."""
+    for start in range(0, len(tokens), storage.BLOCK):
+        tokens[start : start + storage.BLOCK] = numbers[tokens[start : start + storage.BLOCK]]
 
 
 class _Forms(dict[str, int]):

@@ -8,6 +8,7 @@ reference, which locks memory.
 | file | what it computes |
 |---|---|
 | `types.py` | the tuples of arrays that the loops share |
+| `tokens.py` | words of lines of UTF-8 as numbers |
 | `vectors.py` | vectors of words, from the rows of a table |
 | `exponentials.py`, `logarithms.py` | of many numbers at a time |
 | `whole.py` | sums of whole numbers, the same in any order |
