@@ -156,18 +156,19 @@ def _with_cells(cells: Cells, place: int, t_posterior: Floats, s_posterior: Floa
     offsets, s_cells, t_cells, values = cells
     n_source, n_target = s_posterior.shape
     n = offsets[place]
+    while n + n_source * n_target > len(values):  # not in the loop: an array that may change is counted there
+        s_cells, t_cells, values = longer(s_cells), longer(t_cells), longer(values)
+    least = np.float32(floor * floor * 0.999)
     for s in range(n_source):
         for t in range(n_target):
-            value = math.sqrt(t_posterior[t, s] * s_posterior[s, t])
-            if value >= floor:
-                if n == len(values):
-                    s_cells = longer(s_cells)
-                    t_cells = longer(t_cells)
-                    values = longer(values)
-                s_cells[n] = s
-                t_cells[n] = t
-                values[n] = value
-                n += 1
+            product = t_posterior[t, s] * s_posterior[s, t]
+            if product >= least:
+                value = math.sqrt(product)
+                if value >= floor:
+                    s_cells[n] = s
+                    t_cells[n] = t
+                    values[n] = value
+                    n += 1
     offsets[place + 1] = n
     return Cells(offsets, s_cells, t_cells, values)
 

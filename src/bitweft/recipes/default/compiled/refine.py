@@ -179,9 +179,9 @@ def _remember(
     s_first, t_first = inputs.source.offsets[pair], inputs.target.offsets[pair]
     for at in range(len(s_cells)):
         s, t = np.int64(s_tokens[s_first + s_cells[at]]), np.int64(t_tokens[t_first + t_cells[at]])
-        x = out[:, start + at]
-        x[LEXICAL] = s_words[s] if s < len(s_words) else np.float32(0.0)
-        x[LEXICAL + 1] = t_words[t] if t < len(t_words) else np.float32(0.0)
+        c = start + at
+        out[LEXICAL, c] = s_words[s] if s < len(s_words) else np.float32(0.0)
+        out[LEXICAL + 1, c] = t_words[t] if t < len(t_words) else np.float32(0.0)
         key = t << 32 | s
         low, high = 0, len(keys)
         while low < high:
@@ -190,7 +190,8 @@ def _remember(
                 low = middle + 1
             else:
                 high = middle
-        x[LEXICAL + 2] = values[low] if low < len(keys) and keys[low] == key else np.float32(0.0)
+        known = low < len(keys) and keys[low] == key
+        out[LEXICAL + 2, c] = values[low] if known else np.float32(0.0)
 
 
 @compiled()
@@ -251,12 +252,12 @@ def _decide(waiting: Waiting, size: int, deciding: Deciding, links: Cells, n: in
     numbers, odds = _taken(waiting.numbers, left), all_odds[left]
     _add_odds(numbers, deciding, (np.int64(FIRST), len(deciding.refiner.features)), odds)
     add_margins(deciding.own, (np.int64(0), len(deciding.own.features)), numbers, 1.0, odds)
+    while n + len(odds) > len(values):
+        s_links, t_links, values = longer(s_links), longer(t_links), longer(values)
     for k in range(len(odds)):
         at = left[k]
         if odds[k] < deciding.bound:
             continue
-        if n == len(values):
-            s_links, t_links, values = longer(s_links), longer(t_links), longer(values)
         s_links[n], t_links[n] = waiting.source[at], waiting.target[at]
         values[n] = 1.0 / (1.0 + math.exp(-odds[k]))
         n += 1
