@@ -142,7 +142,7 @@ def spans(line: str) -> list[tuple[int, int]]:
 class Oracle:
     """Stand in for the aligner: knows the gold of what it is given, and gets every tenth link wrong."""
 
-    recipe = DefaultRecipe
+    recipe = DefaultRecipe()
 
     def __init__(self, *, seed: int) -> None:
         self.seed = seed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,8 +89,7 @@ class Stages:
 
 def _slug(stage: str) -> str:
     """Name the file of a stage, `forward 2/4 words`, by its network, of however many."""
-    way, member, *words = stage.split()
-    return "-".join([way, member.partition("/")[0], *words])
+    return re.sub(r"/\d+", "", stage).replace(" ", "-")
 
 
 def _parameters(optimizer: Optimizer) -> list[Tensor]:
