@@ -50,14 +50,14 @@ class Row:
 
     @classmethod
     def parse(cls, name: str) -> Row:
-        """Read `en-fr`, `en-fr:all`, `en-fr:2000` or `en-fr:2k`."""
+        """Read `en-fr`, `en-fr:all`, `en-fr:2000`, `en-fr:2k` or `en-fr:10m`."""
         text, _, size = name.partition(":")
         if size in ("", "all"):
             return cls(text)
-        number = size.removesuffix("k")
-        if not number.isdecimal() or not int(number):
-            raise ValueError(f"{name!r}: write a row as en-fr, en-fr:2000 or en-fr:2k")
-        return cls(text, int(number) * (1000 if size.endswith("k") else 1))
+        number = size.rstrip("km")
+        if not number.isdecimal() or not int(number) or len(size) - len(number) > 1:
+            raise ValueError(f"{name!r}: write a row as en-fr, en-fr:2000, en-fr:2k or en-fr:10m")
+        return cls(text, int(number) * {"k": 1_000, "m": 1_000_000}.get(size[-1], 1))
 
     def __str__(self) -> str:
         return f"{self.text}, all pairs" if self.pairs is None else f"{self.text}, {self.pairs:,} pairs"
@@ -177,7 +177,11 @@ def part_lines(text: str, part: str, language: str, limit: int | None = None) ->
 
 
 def write_sample(row: Row, directory: Path, data: Path | None = None) -> Sample:
-    """Write a text as the protocol wants it: test, dev, then the first training pairs."""
+    """Write a text as the protocol wants it: test, dev, then the first training pairs.
+
+    Where the text has not that many, it is grown.
+    """
+    grown = row.pairs is not None and row.pairs > (_size(row.text, data or DATA))
     directory.mkdir(parents=True, exist_ok=True)
     languages = row.text.split("-")
     paths = [directory / f"text.{language}" for language in languages]
@@ -190,7 +194,10 @@ def write_sample(row: Row, directory: Path, data: Path | None = None) -> Sample:
         for part in (*MEASURED, "train"):
             start = number
             limit = row.pairs if part == "train" else None
-            for source, target in pairs_of(row.text, part, limit, data):
+            walk = pairs_of(row.text, part, limit, data)
+            if grown and limit is not None:
+                walk = grown_pairs(row.text, limit)
+            for source, target in walk:
                 first.write(source + "\n")
                 second.write(target + "\n")
                 number += 1

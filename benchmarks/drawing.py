@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from reporting import write_text
-from speed_tables import races, steps
+from speed_tables import SYSTEMS, races, steps
 
 COLORS = {
     "bitweft": "#b5302a",
@@ -108,10 +108,12 @@ def draw_speed(results: dict[str, Any], path: Path) -> None:
     """Draw CPU seconds against the number of pairs, and against the length of sentences."""
     figure = Figure(figsize=(7.6, 3.2))
     left, right = figure.subplots(1, 2)
-    for system in ("bitweft", "eflomal"):
+    for system in SYSTEMS:
         style: dict[str, Any] = {"color": COLORS[system], "marker": MARKS[system], "label": system}
-        rows = sorted(races(results), key=lambda row: row["pairs"])
+        rows = sorted((row for row in races(results) if system in row), key=lambda row: row["pairs"])
         left.plot([row["pairs"] for row in rows], [row[system]["cpu"] for row in rows], **style)
+        if system not in ("bitweft", "eflomal"):
+            continue
         own = sorted(steps(results, "length"), key=lambda step: step["words"])
         cost = [1000 * step[system]["cpu"] / step["pairs"] for step in own]
         right.plot([step["words"] for step in own], cost, **style)

@@ -1,13 +1,15 @@
-"""Speed and memory of bitweft beside eflomal, alternately in one run on the same text.
+"""Speed and memory of bitweft beside eflomal and fast_align, alternately in one run on the same text.
 
     python benchmarks/speed.py                  2,000, 20,000 and 100,000 pairs, two threads each
     python benchmarks/speed.py --all            and all pairs
+    python benchmarks/speed.py --all --grown 10m   and ten million, grown from them, by bitweft alone
     python benchmarks/speed.py --publish --docs no runs: tables and figure from the JSON
 
-Five things: training plus aligning, whole processes of both; aligning with a kept model; where the time goes
-on one thread, and how near to the machine's products (products.py says how); what more cores would give;
-growth with the length of sentences. bitweft's inner loops are compiled before. Each step is kept in --cache:
-what was stopped goes on where it was. A step times both systems, so that ratios are of one run. Writes
+Five things: training plus aligning, whole processes of all; aligning with a kept model, few pairs and single
+ones too; where the time goes on one thread, and how near to the machine's products (products.py says how);
+what more cores would give; growth with the length of sentences. bitweft's inner loops are compiled before.
+fast_align (sil-thot's) is slow: it runs on texts of up to --fast-align pairs. Each step is kept in --cache:
+what was stopped goes on where it was. A step times all systems, so that ratios are of one run. Writes
 speed.json and speed.md to --output; with --docs also the tables and the figure of docs/performance.md.
 """
 
@@ -46,6 +48,7 @@ ROWS = ("en-fr:2k", "en-fr:20k", "en-fr:100k")
 BOTH = ("bitweft", "eflomal")
 LENGTHS = ((1, 10), (11, 20), (21, 40), (41, 80))  # words of the longer sentence of a pair
 LONG = (500, 5000)  # words of a sentence
+FEW = 100  # pairs of a short job
 TIMES = 5  # that a start is timed: the best counts, because others use the machine too
 LOAD = """
 import json, sys, time
@@ -60,6 +63,20 @@ print(json.dumps([*spent, "torch" in sys.modules]))
 """
 
 
+SINGLE = """
+import json, sys, time
+from bitweft import Aligner
+aligner = Aligner.load(sys.argv[1], threads=1)
+pairs = list(zip(*([line.split() for line in open(path, encoding="utf-8")] for path in sys.argv[2:])))
+for pair in pairs[:10]:
+    aligner.align(*pair)
+began = time.perf_counter()
+for pair in pairs:
+    aligner.align(*pair)
+print(json.dumps(len(pairs) / (time.perf_counter() - began)))
+"""
+
+
 class Step(NamedTuple):
     """Name one step: what is measured, on which text, with how many threads, and of which turn it is."""
 
@@ -68,6 +85,7 @@ class Step(NamedTuple):
     threads: int
     turn: int = 1
     lengths: tuple[int, int] | None = None
+    systems: tuple[str, ...] = BOTH
 
     def __str__(self) -> str:
         length = "" if self.lengths is None else f", {self.lengths[0]}–{self.lengths[1]} words"
@@ -76,16 +94,16 @@ class Step(NamedTuple):
 
 def key_of(step: Step) -> dict[str, Any]:
     """Give all that a step depends on."""
-    systems = {name: system_key(name) for name in BOTH}
+    systems = {name: system_key(name) for name in step.systems}
     own = {"systems": systems, "code": code_digest(), "files": file_sizes(step.row.text)}
     return {**step._asdict(), "row": str(step.row), **own}
 
 
-def race(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
-    """Train and align by both systems, one after the other."""
+def race(sample: Sample, directory: Path, threads: int, systems: Sequence[str] = BOTH) -> dict[str, Any]:
+    """Train and align by some systems, one after the other."""
     directory.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"pairs": sample.pairs}
-    for system in BOTH:
+    for system in systems:
         order = command(system, sample, directory, seed=1, threads=threads)
         found[system] = _cost(measure(order, threads=threads, log=directory / "log"))
     return found
@@ -115,6 +133,10 @@ def with_model(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
     ends = ["-q", "--force", "--threads"]
     train = python("-m", "bitweft", "train", *sample.files, "-o", model, *ends, str(threads))
     found: dict[str, Any] = {"pairs": sample.pairs, "train": _cost(measure(train, threads=threads, log=log))}
+    few = _cut(sample, directory / "few", min(FEW, sample.pairs))
+    short = python("-m", "bitweft", "align", *few, "-o", str(directory / "links"), *ends, str(threads))
+    costs = [measure(short, threads=threads, log=log) for _ in range(TIMES)]
+    found["short"] = {"pairs": min(FEW, sample.pairs), **_cost(min(costs))}
     texts = {
         "one": _cut(sample, directory / "one", 1),
         "tenth": _cut(sample, directory / "tenth", sample.pairs // 10),
@@ -132,6 +154,10 @@ def with_model(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
         cost = measure(python("-m", "bitweft", "align", *files, *output), threads=threads, log=log)
         found[f"{words} words"] = _cost(cost)
     align = python("-m", "bitweft", "align", *texts["one"], "--model", model, "-q")
+    some = _cut(sample, directory / "some", min(1000, sample.pairs))
+    found["single"] = max(
+        float(subprocess.check_output(python("-c", SINGLE, model, *some))) for _ in range(3)
+    )  # pairs a second
     found["first_link"] = min(first_line(align) for _ in range(TIMES))
     loads = [json.loads(subprocess.check_output(python("-c", LOAD, model))) for _ in range(TIMES)]
     for n, name in enumerate(("import", "load")):
@@ -210,7 +236,7 @@ def work(step: Step, directory: Path, length_pairs: int) -> dict[str, Any]:
         return {**race(sample, directory, step.threads), "words": words / sample.pairs / 2}
     sample = write_sample(step.row, directory / "text")
     if step.what == "race":
-        return race(sample, directory, step.threads)
+        return race(sample, directory, step.threads, step.systems)
     if step.what == "phases":
         return phases(sample, directory)
     if step.what == "cores":
@@ -224,7 +250,16 @@ def steps_of(args: argparse.Namespace) -> list[Step]:
     if args.all:
         rows.append(Row("en-fr"))
     model, threads = Row.parse(args.model_row), args.threads
-    steps = [Step("race", row, threads, turn) for turn in range(1, args.turns + 1) for row in rows]
+
+    def systems(row: Row) -> tuple[str, ...]:
+        slow = ("fast_align",) if row.pairs is not None and row.pairs <= args.fast_align else ()
+        return (*BOTH, *slow)
+
+    turns = range(1, args.turns + 1)
+    steps = [Step("race", row, threads, turn, systems=systems(row)) for turn in turns for row in rows]
+    if args.grown is not None:
+        row = Row.parse(f"en-fr:{args.grown}")
+        steps.append(Step("race", row, threads, systems=BOTH[:1]))
     steps += [Step("phases", row, 1) for row in rows]
     steps.append(Step("kept", model, threads))
     if threads > 1:
@@ -235,9 +270,10 @@ def steps_of(args: argparse.Namespace) -> list[Step]:
 def seconds(step: Step) -> float:
     """Guess how long a step takes."""
     pairs = float(step.row.pairs or 1_000_000)
-    bitweft, eflomal = 3 + 0.0007 * pairs, 0.7 * math.sqrt(pairs)
+    bitweft, eflomal = 2 + 0.0002 * pairs, 0.5 * math.sqrt(pairs)
+    fast_align = 0.005 * pairs * ("fast_align" in step.systems)
     return {
-        "race": bitweft + eflomal,
+        "race": bitweft + eflomal * ("eflomal" in step.systems) + fast_align,
         "phases": 1.5 * bitweft,
         "kept": 2 * bitweft,
         "cores": 2 * bitweft,
@@ -288,6 +324,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     add("--rows", nargs="+", default=ROWS, metavar="TEXT", help=f"texts to learn from ({' '.join(ROWS)})")
     add("--all", action="store_true", help="also all pairs of en-fr")
+    add("--grown", metavar="N", help="and a text of so many pairs, such as 10m, grown from all of en-fr")
+    add("--fast-align", type=int, default=20_000, metavar="N", help="largest text of fast_align (20,000)")
     add("--model-row", default=ROWS[-1], metavar="TEXT", help=f"text of the saved model ({ROWS[-1]})")
     add("--length-pairs", type=int, default=3000, metavar="N", help="pairs of each sentence length (3000)")
     add("--turns", type=int, default=1, metavar="N", help="how often both systems run (1)")
@@ -296,7 +334,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not args.publish:
         steps = steps_of(args)
         require(step.row.text for step in steps)
-        require_installed(BOTH)
+        require_installed({system for step in steps for system in step.systems})
         found = measure_all(steps, Cells(args.cache), args.length_pairs)
         results = {"about": surroundings(), "threads": args.threads, "steps": found}
         write_json(args.output / "speed.json", results)

@@ -7,6 +7,7 @@ from typing import Any
 
 from reporting import standing, table
 
+SYSTEMS = ("bitweft", "eflomal", "fast_align")
 LEARNED = ("lse", "chain", "count")
 CORES = (8, 32, 64)
 WIDTHS = {"lse": 4, "chain": 4}  # groups of a batch: no more threads than these have work
@@ -31,12 +32,12 @@ def steps(results: dict[str, Any], what: str) -> list[dict[str, Any]]:
 
 
 def races(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give, for each text, the median cost of each system over the turns."""
+    """Give, for each text, the median cost over the turns of each system that ran on it."""
     found = []
     for row in dict.fromkeys(step["row"] for step in steps(results, "race")):
         own = [step for step in steps(results, "race") if step["row"] == row]
         merged = {"row": row, "pairs": own[0]["pairs"]}
-        for system in ("bitweft", "eflomal"):
+        for system in (name for name in SYSTEMS if name in own[0]):
             names = own[0][system]
             merged[system] = {name: statistics.median(step[system][name] for step in own) for name in names}
         found.append(merged)
@@ -48,11 +49,12 @@ def race_table(results: dict[str, Any]) -> str:
     head = ["text", "", "wall s", "CPU s", "peak MiB"]
     lines = []
     for row in races(results):
-        for system in ("bitweft", "eflomal"):
+        for system in (name for name in SYSTEMS if name in row):
             cost = [f"{row[system][name]:.1f}" for name in ("wall", "cpu")]
             lines.append([row["row"], system, *cost, f"{row[system]['memory']:.0f}"])
-        ratios = [row["bitweft"][name] / row["eflomal"][name] for name in ("wall", "cpu", "memory")]
-        lines.append(["", "**ratio**", *(f"**{ratio:.2f}**" for ratio in ratios)])
+        if "eflomal" in row:
+            ratios = [row["bitweft"][name] / row["eflomal"][name] for name in ("wall", "cpu", "memory")]
+            lines.append(["", "**bitweft / eflomal**", *(f"**{ratio:.2f}**" for ratio in ratios)])
     return f"{standing(results)}\n\n{table(head, lines)}" if lines else ""
 
 
@@ -83,13 +85,17 @@ def kept_table(results: dict[str, Any]) -> str:
         lines.append([f"aligning {step['pairs'] // 10:,} pairs", _said(tenth)])
         for name in (key for key in step if key.endswith(" words")):
             lines.append([f"aligning one pair of {name}", _said(step[name])])
+        if "short" in step:
+            few = f"learning from {step['short']['pairs']} pairs and aligning them"
+            lines.append([few, _said(step["short"])])
+            lines.append(["single pairs by `Aligner.align`", f"**{step['single']:,.0f} a second**"])
         lines.append(["from command to first link", f"{step['first_link']:.2f} s"])
         torch = "with" if step["imports_torch"] else "without"
         for what, name in ((f"importing bitweft, {torch} PyTorch", "import"), ("`Aligner.load`", "load")):
             lines.append([what, f"{step[name]['wall']:.2f} s, CPU {step[name]['cpu']:.2f} s"])
         for row in races(results):
             speed = rate(step, step["threads"])
-            if row["row"] == step["row"] and speed is not None:
+            if row["row"] == step["row"] and speed is not None and "eflomal" in row:
                 faster = speed * row["eflomal"]["wall"] / row["pairs"]
                 lines.append(["a pair, against eflomal's training and aligning", f"{faster:.0f} × faster"])
     return table(["with a kept model", ""], lines) if lines else ""

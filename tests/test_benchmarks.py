@@ -60,6 +60,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_rows_are_read_from_their_names() -> None:
     assert Row.parse("en-fr:2k") == Row("en-fr", 2000)
     assert Row.parse("en-fr:500") == Row("en-fr", 500)
+    assert Row.parse("en-fr:10m") == Row("en-fr", 10_000_000)
     assert Row.parse("ro-en") == Row.parse("ro-en:all") == Row("ro-en", None)
     for wrong in ("en-fr:many", "en-fr:0", "en-fr:-3"):
         with pytest.raises(ValueError, match="write a row as"):
@@ -331,13 +332,17 @@ def _speed() -> dict[str, Any]:
     kept |= {"whole, 1": twice, "whole, 2": twice, "500 words": costs}
     start = {"wall": 0.1, "cpu": 0.05}
     kept |= {"import": start, "load": start, "imports_torch": False}
+    kept |= {"short": {"pairs": 100, **costs}, "single": 1234.5}
     length = {"what": "length", "row": row, "lengths": [1, 10], "pairs": 100, "words": 5.5}
     race = {"what": "race", "row": row, "pairs": 101}
     both = {"bitweft": costs, "eflomal": twice}
+    alone = {**race, "row": "en-fr, 1,000 pairs", "pairs": 1_000, "bitweft": costs}
     about = reporting.surroundings()
     walls = {"1": {"reading": 1.0, "lse": 4.0, "count": 8.0}, "2": {"reading": 1.0, "lse": 2.0, "count": 5.0}}
     cores = {"what": "cores", "row": row, "pairs": 100, "threads": 2, "walls": walls}
-    return {"about": about, "threads": 2, "steps": [race | both, phases, kept, length | both, cores]}
+    raced = race | both | {"fast_align": twice}
+    steps = [raced, phases, kept, length | both, cores, alone]
+    return {"about": about, "threads": 2, "steps": steps}
 
 
 def test_tables_of_speed_hold_ratios_rates_and_shares() -> None:
@@ -346,9 +351,13 @@ def test_tables_of_speed_hold_ratios_rates_and_shares() -> None:
     assert list(blocks) == ["race", "kept", "phases", "products", "cores", "length"]
     # reading is serial, lse has four groups, a quarter of counting is serial
     assert "| **all** | **13.0 s** | **8.0 s** | **4.8 s** | **4.2 s** | **4.1 s** |" in blocks["cores"]
-    assert "| **ratio** | **0.50** | **0.50** | **0.50** |" in blocks["race"]
+    assert "| **bitweft / eflomal** | **0.50** | **0.50** | **0.50** |" in blocks["race"]
+    grown = "| en-fr, 1,000 pairs | bitweft | 2.0 | 4.0 | 100 |"  # by bitweft alone: no ratio
+    assert blocks["race"].rstrip().endswith(grown) and blocks["race"].count("fast_align") == 1
     assert "50 pairs/s" in blocks["kept"] and "`Aligner.load` | 0.10 s, CPU 0.05 s" in blocks["kept"]
     assert "against eflomal's training and aligning | 2 × faster" in blocks["kept"]
+    assert "learning from 100 pairs and aligning them | 2.0 s" in blocks["kept"]
+    assert "**1,234 a second**" in blocks["kept"]
     results["steps"][2]["whole, 2"] = results["steps"][2]["one, 2"]  # nothing but start
     assert "the start is most of it" in speed_tables.blocks(results)["kept"]
     # lse: 2 s over 2 passes of 80 pairs
@@ -473,10 +482,12 @@ def test_a_peer_from_thot_goes_on_where_it_was_stopped(
 @pytest.mark.slow
 def test_speed_is_measured_and_published(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("eflomal")
-    sizes = ["--rows", "en-fr:200", "--model-row", "en-fr:200", "--length-pairs", "20"]
+    sizes = ["--rows", "en-fr:200", "--model-row", "en-fr:200", "--length-pairs", "20", "--grown", "400"]
     places = ["--output", str(tmp_path / "results"), "--cache", str(tmp_path / "cache")]
     monkeypatch.setattr(speed, "LENGTHS", ((1, 6), (7, 20)))
     speed.main([*sizes, *places])
     results = json.loads((tmp_path / "results" / "speed.json").read_text(encoding="utf-8"))
-    assert [step["what"] for step in results["steps"]] == ["race", "phases", "kept", "length", "length"]
-    assert set(speed_tables.blocks(results)) == {"race", "kept", "phases", "products", "length"}
+    kinds = ["race", "race", "phases", "kept", "cores", "length", "length"]
+    assert [step["what"] for step in results["steps"]] == kinds
+    assert results["steps"][1]["pairs"] > results["steps"][0]["pairs"]  # grown
+    assert set(speed_tables.blocks(results)) == {"race", "kept", "phases", "products", "cores", "length"}

@@ -39,7 +39,7 @@ SMALL: dict[str, tuple[int, tuple[str, ...]]] = {
     "paper": (60, ("training.word_epochs=1", "training.epochs=1")),
 }
 KEPT: dict[tuple[str, int], Kept] = {
-    ("default", 3): Kept(
+    ("default", 4): Kept(
         (3.398514, -0.997571, 3.636328, 2.172657),
         {
             "lowercase": True,
@@ -48,7 +48,7 @@ KEPT: dict[tuple[str, int], Kept] = {
             "chain_epochs": None,
             "count_passes": 2,
             "rate": None,
-            "descent_pairs": 1_000_000,
+            "descent_pairs": 500_000,
             "group": 8,
             "batch": None,
             "null": 0.1,

@@ -21,7 +21,7 @@ class DefaultConfig(Settings):
     chain_epochs: int | None = setting(None, at_least=0, at_most=10_000)
     count_passes: int = setting(2, at_least=0, at_most=100)
     rate: float | None = setting(None, above=0, at_most=10)
-    descent_pairs: int = setting(1_000_000, at_least=1)  # that vectors are learned from, at most
+    descent_pairs: int = setting(500_000, at_least=1)  # that vectors are learned from, at most
     group: int = setting(8, at_least=2, at_most=1024)  # pairs whose sentences are each other's negatives
     batch: int | None = setting(None, at_least=1, at_most=100_000)
     null: float = setting(0.1, above=0, below=1)

@@ -102,7 +102,7 @@ class DefaultRecipe(Recipe):
     """Train and apply the default aligner."""
 
     name = "default"
-    revision = 3
+    revision = 4
     offers = frozenset(
         {
             Offer.SCORES,
