@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from bitweft.settings import Settings, setting
 
 EPOCHS = ((1_500, (5, 3)), (10_000, (3, 2)), (300_000, (2, 1)), (math.inf, (1, 1)))  # lse, chain, by pairs
+BATCHES = ((10_000, 16), (200_000, 32), (math.inf, 64))  # pairs of a step, by pairs; groups share threads
 FEWEST = 30  # steps
 
 
@@ -36,7 +37,7 @@ class DefaultConfig(Settings):
     def for_text(self, pairs: int) -> DefaultConfig:
         """Settle what follows from the number of pairs that the descent learns from."""
         lse, chained = next(epochs for most, epochs in EPOCHS if pairs < most)
-        batch = (16 if pairs < 10_000 else 32) if self.batch is None else self.batch
+        batch = next(size for most, size in BATCHES if pairs < most) if self.batch is None else self.batch
         steps = (lse + chained) * math.ceil(pairs / batch)
         times = math.ceil(FEWEST / max(steps, 1))  # a handful of pairs is read more often
         return replace(
