@@ -101,11 +101,12 @@ def key_of(step: Step) -> dict[str, Any]:
 
 def race(sample: Sample, directory: Path, threads: int, systems: Sequence[str] = BOTH) -> dict[str, Any]:
     """Train and align by some systems, one after the other."""
-    directory.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"pairs": sample.pairs}
     for system in systems:
-        order = command(system, sample, directory, seed=1, threads=threads)
-        found[system] = _cost(measure(order, threads=threads, log=directory / "log"))
+        own = directory / system  # sil-thot goes on from links that it finds
+        own.mkdir(parents=True, exist_ok=True)
+        order = command(system, sample, own, seed=1, threads=threads)
+        found[system] = _cost(measure(order, threads=threads, log=own / "log"))
     return found
 
 
@@ -246,9 +247,8 @@ def work(step: Step, directory: Path, length_pairs: int) -> dict[str, Any]:
 
 def steps_of(args: argparse.Namespace) -> list[Step]:
     """List the steps of a run."""
-    rows = [Row.parse(row) for row in args.rows]
-    if args.all:
-        rows.append(Row("en-fr"))
+    timed = [Row.parse(row) for row in args.rows]
+    rows = [*timed, Row("en-fr")] if args.all else timed
     model, threads = Row.parse(args.model_row), args.threads
 
     def systems(row: Row) -> tuple[str, ...]:
@@ -260,7 +260,7 @@ def steps_of(args: argparse.Namespace) -> list[Step]:
     if args.grown is not None:
         row = Row.parse(f"en-fr:{args.grown}")
         steps.append(Step("race", row, threads, systems=BOTH[:1]))
-    steps += [Step("phases", row, 1) for row in rows]
+    steps += [Step("phases", row, 1) for row in timed]
     steps.append(Step("kept", model, threads))
     if threads > 1:
         steps.append(Step("cores", model, threads))
@@ -323,7 +323,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__)
     add = parser.add_argument
     add("--rows", nargs="+", default=ROWS, metavar="TEXT", help=f"texts to learn from ({' '.join(ROWS)})")
-    add("--all", action="store_true", help="also all pairs of en-fr")
+    add("--all", action="store_true", help="also all pairs of en-fr, but for where their time goes")
     add("--grown", metavar="N", help="and a text of so many pairs, such as 10m, grown from all of en-fr")
     add("--fast-align", type=int, default=20_000, metavar="N", help="largest text of fast_align (20,000)")
     add("--model-row", default=ROWS[-1], metavar="TEXT", help=f"text of the saved model ({ROWS[-1]})")
