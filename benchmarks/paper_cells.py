@@ -124,7 +124,8 @@ def keep_words(best: Mapping[str, Words], path: Path) -> None:
         for way, words in zip(ROWS, ways, strict=False):
             arrays[f"{part}.{way}.lengths"] = np.array([len(own.source) for own in words])
             for name in COLUMNS:
-                arrays[f"{part}.{way}.{name}"] = np.concatenate([getattr(own, name) for own in words])
+                column = np.concatenate([getattr(own, name) for own in words])
+                arrays[f"{part}.{way}.{name}"] = column.astype(np.int32 if name == "source" else np.float32)
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,8 +139,12 @@ def runs_markdown(runs: Sequence[Kept]) -> str:
             f"`{options}`" if options else "the default settings"
         )
         stands += f", {'one seed' if seeds == 1 else f'{seeds} seeds'}, {span(run.date for run in own)}:"
-        parts += [stands, runs_table(own)]
+        parts += [_wrapped(stands), runs_table(own)]
     return "\n\n".join(parts) + "\n"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
 
 
 def implied_precision(p: float, r: float, aer: float, sure: int) -> float:
@@ -184,7 +189,7 @@ def alphas_markdown(runs: Iterable[Kept]) -> str:
             pairs = "all" if run.pairs is None else f"{run.pairs:,}"
             options = " ".join(f"--set {one}" for one in run.further)
             head = f"**{run.cell.text}, {pairs} pairs, {run.cell.name}**, `{options}`, test: P, R, **AER**"
-            parts += [head, alphas_table(run, gold_of(run.cell.text, "test"))]
+            parts += [_wrapped(head), alphas_table(run, gold_of(run.cell.text, "test"))]
     return "\n\n".join(parts) + "\n"
 
 
