@@ -165,7 +165,7 @@ def test_kept_words_give_links_without_training(tmp_path: Path) -> None:
     again = paper_cells.kept_words(tmp_path / "cells" / "own.npz")
     for part, ways in best.items():
         for one, other in zip(ways, again[part], strict=True):
-            assert [own.links(0.5) for own in one] == [own.links(0.5) for own in other]
+            assert [own.links(0.5).links for own in one] == [own.links(0.5).links for own in other]
 
 
 def test_a_preset_comes_before_the_settings_of_a_cell(data: Path) -> None:
