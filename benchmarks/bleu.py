@@ -1,6 +1,7 @@
 """BLEU of phrase-based systems that differ in their word alignments alone (the paper's table 6).
 
-    python benchmarks/bleu.py --docs                       100,000 pairs, sil-thot's decoder, five runs
+    python benchmarks/bleu.py --docs                       English-French, 100,000 pairs, five runs
+    python benchmarks/bleu.py --text ro-en --docs          Romanian-English; en-cs: Czech-English
     python benchmarks/bleu.py --tune 1000 --rounds 10      tuned on all of mt-tune: five times the time
     python benchmarks/bleu.py --pairs 2000 --runs 1 --systems eflomal fast_align
     python benchmarks/bleu.py --moses ~/mosesdecoder       Moses' decoder and MERT, as in the paper
@@ -8,11 +9,12 @@
     python benchmarks/bleu.py --publish --docs             no runs: table and figure from the JSON
 
 Each system: links of the training text, bitweft's phrase tables, a language model of the target side, weights
-tuned on mt-tune as often as --runs says (each run with its own seed), mt-test translated, sacreBLEU. Every
-step is kept under a key of all that it depends on, so that a run that was stopped goes on where it was; the
-first runs of all systems come before the second ones. Writes bleu.json and bleu.md; with --docs also the
-table and the figure of docs/results.md. Systems that are not run keep their results in bleu.json, if these
-were got on the same text in the same way.
+tuned on mt-tune as often as --runs says (each run with its own seed), mt-test translated, sacreBLEU. Texts
+without these parts have 1,000 pairs for each drawn from the training text, and taken out of it. Every step is
+kept under a key of all that it depends on, so that a run that was stopped goes on where it was; the first
+runs of all systems come before the second ones. Writes bleu.json and bleu.md (bleu-ro-en.json …); with --docs
+also the table and the figure of docs/results.md. Systems that are not run keep their results in bleu.json, if
+these were got on the same text in the same way.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bitweft.corpus.phrases import unescape
-from corpora import DATA, ROOT, TRANSLATION, file_sizes, require
+from corpora import DATA, ROOT, file_sizes, require
 from moses_system import Moses
 from reporting import (
     CACHE,
@@ -44,9 +46,11 @@ from reporting import (
     write_json,
     write_text,
 )
-from smt import Experiment, Steps, prepare_held, prepare_training, read_lines
+from smt import Experiment, Steps
 from smt_links import LINKERS, require_linkers
+from smt_text import Task, prepare_held, prepare_training, read_lines
 
+TEXTS = ("en-fr", "ro-en", "en-cs")
 SENTENCE = 0.06  # seconds that the decoder takes for one, about
 
 
@@ -118,7 +122,7 @@ def markdown(report: dict[str, Any]) -> str:
         for row in report["systems"]
     ]
     stands = (
-        f"English-French, {report['kept']:,} of the first {report['pairs']:,} pairs, lower-cased; weights "
+        f"{report['task']}, {report['kept']:,} of {_first(report['pairs'])} pairs, lower-cased; weights "
         f"tuned on {report['tune']:,} sentences of mt-tune, in {report['rounds']} rounds at most, "
         f"{report['runs']} times; {report['test']:,} sentences of mt-test. {report['decoder']}. "
         f"Measured {span(row['date'] for row in report['systems'])}. "
@@ -127,23 +131,29 @@ def markdown(report: dict[str, Any]) -> str:
     return f"{stands}\n\n{table(['links', 'BLEU', 'deviation', 'runs'], rows)}\n"
 
 
+def _first(pairs: int | None) -> str:
+    return "all" if pairs is None else f"the first {pairs:,}"
+
+
 def run(args: argparse.Namespace, moses: Moses | None) -> dict[str, Any]:
     """Do what is not kept yet, and put the report together."""
-    steps = Steps(args.cache)
-    data = args.data / "en-fr"
-    origin = {"data": file_sizes("en-fr", TRANSLATION, args.data)}
-    training = steps.step(
-        "training", {**origin, "pairs": args.pairs}, lambda path: prepare_training(data, args.pairs, path)
-    )
+    steps, task, pairs = Steps(args.cache), args.task, args.pairs
+    data = args.data / task.text
+    files = file_sizes(task.text, task.files, args.data)
+    origin = {"data": files, "languages": task.languages, "pairs": pairs}
+    training = steps.step("training", origin, lambda path: prepare_training(data, task, pairs, path))
     sizes = {"tune": args.tune, "test": args.test}
     held = steps.step(
-        "held", {**origin, **sizes}, lambda path: prepare_held(data, args.tune, args.test, path)
+        "held",
+        {**origin, **sizes},
+        lambda path: prepare_held(data, task, pairs, (args.tune, args.test), path),
     )
-    experiment = Experiment(steps, training, held, args.rounds, moses)
+    experiment = Experiment(steps, task, training, held, args.rounds, moses)
     thot = f"sil-thot {version('sil-thot')}, its decoder and trigram model" if moses is None else ""
     return {
+        "task": str(task),
         "pairs": args.pairs,
-        "kept": len(read_lines(training / "train.en")),
+        "kept": len(read_lines(training / f"train.{task.source}")),
         "runs": args.runs,
         "rounds": args.rounds,
         **{part: len(experiment.lines(f"mt-{part}")[0]) for part in sizes},
@@ -162,26 +172,28 @@ def with_earlier(report: dict[str, Any], path: Path) -> dict[str, Any]:
     return {**report, "systems": [rows[name] for name in LINKERS if name in rows]}
 
 
-def publish(output: Path, docs: bool) -> None:
+def publish(path: Path, docs: bool) -> None:
     """Make the Markdown, and on demand the table and the figure of the docs, from the JSON."""
-    report = read_results(output / "bleu.json")
+    report = read_results(path)
     text = markdown(report)
-    write_text(output / "bleu.md", text)
+    write_text(path.with_suffix(".md"), text)
     print(text)
     if docs:
         from drawing import draw_bleu
 
-        draw_bleu(report, ROOT / "docs" / "bleu.svg")
-        figure = "![BLEU by links, with the deviation over tuning runs](bleu.svg)"
-        fill_block(ROOT / "docs" / "results.md", "bleu", f"{text}\n{figure}")
+        draw_bleu(report, ROOT / "docs" / f"{path.stem}.svg")
+        figure = f"![BLEU by links, with the deviation over tuning runs]({path.stem}.svg)"
+        fill_block(ROOT / "docs" / "results.md", path.stem, f"{text}\n{figure}")
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = new_parser(__doc__)
     add = parser.add_argument
-    add("--data", type=Path, default=DATA, metavar="DIR", help="directory that holds en-fr (WEFT_DATA)")
-    add("--pairs", type=int, default=100_000, metavar="N", help="training pairs (%(default)s)")
+    add("--data", type=Path, default=DATA, metavar="DIR", help="directory of the text (WEFT_DATA)")
+    add("--text", choices=TEXTS, default="en-fr", help="the language pair (%(default)s)")
+    add("--to", metavar="LANGUAGE", help="the language to translate into (fr for en-fr, otherwise en)")
+    add("--pairs", type=_size, default=100_000, metavar="N", help="training pairs, or all (%(default)s)")
     add("--tune", type=int, default=300, metavar="N", help="sentences of mt-tune to use (%(default)s)")
     add("--test", type=int, metavar="N", help="sentences of mt-test to use (all)")
     add("--runs", type=int, default=5, metavar="N", help="tuning runs (%(default)s)")
@@ -189,7 +201,13 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--systems", nargs="+", choices=LINKERS, default=list(LINKERS), help="aligners to compare (all)")
     add("--moses", type=Path, metavar="DIR", help="use the decoder and MERT of this Moses installation")
     add("--threads", type=int, default=1, metavar="N", help="threads of Moses' decoder (%(default)s)")
-    return parse(parser, argv, page="docs/results.md", cache=CACHE / "bleu")
+    args = parse(parser, argv, page="docs/results.md", cache=CACHE / "bleu")
+    args.task = Task.of(args.text, args.to)
+    return args
+
+
+def _size(text: str) -> int | None:
+    return None if text == "all" else int(text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -199,13 +217,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if moses is not None and (missing := moses.missing()):
         say(f"{args.moses}: not a Moses installation, without {', '.join(missing)}")
         return 1
+    path = args.output / ("bleu.json" if args.text == "en-fr" else f"bleu-{args.text}.json")
     if not args.publish:
-        require(["en-fr"], TRANSLATION, args.data)
+        require([args.text], args.task.files, args.data)
         require_linkers(args.systems)
-        path = args.output / "bleu.json"
         write_json(path, with_earlier(run(args, moses), path))
         say(f"{path} is written")
-    publish(args.output, args.docs)
+    publish(path, args.docs)
     return 0
 
 

@@ -124,7 +124,8 @@ def keep_words(best: Mapping[str, Words], path: Path) -> None:
         for way, words in zip(ROWS, ways, strict=False):
             arrays[f"{part}.{way}.lengths"] = np.array([len(own.source) for own in words])
             for name in COLUMNS:
-                arrays[f"{part}.{way}.{name}"] = np.concatenate([getattr(own, name) for own in words])
+                column = np.concatenate([getattr(own, name) for own in words])
+                arrays[f"{part}.{way}.{name}"] = column.astype(np.int32 if name == "source" else np.float32)
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
 
@@ -143,7 +144,7 @@ def kept_words(path: Path) -> dict[str, Words]:
     return found
 
 
-def _links(words: Sequence[BestWords], alpha: float, way: str) -> list[Alignment]:
+def links_of(words: Sequence[BestWords], alpha: float, way: str) -> list[Alignment]:
     found = [best.links(alpha) for best in words]
     return [alignment.inverse() for alignment in found] if way == "backward" else found
 
@@ -154,10 +155,10 @@ def _directions(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]])
     for row, tune, final in zip(ROWS, best["dev"], best["test"], strict=False):
 
         def error(alpha: float, words: Sequence[BestWords] = tune, way: str = row) -> float:
-            return evaluate(_links(words, alpha, way), gold["dev"]).aer
+            return evaluate(links_of(words, alpha, way), gold["dev"]).aer
 
         alpha = min(ALPHAS, key=error)
-        scored = figures(evaluate(_links(final, alpha, row), gold["test"]))
+        scored = figures(evaluate(links_of(final, alpha, row), gold["test"]))
         result[row] = {"alpha": alpha, "dev_aer": round(100 * error(alpha), 3), **scored}
     return result
 
@@ -167,7 +168,7 @@ def _choices(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) ->
 
     def score(choice: tuple[float, str], part: str) -> Score:
         alpha, heuristic = choice
-        sides = [_links(own, alpha, way) for own, way in zip(best[part], ROWS, strict=False)]
+        sides = [links_of(own, alpha, way) for own, way in zip(best[part], ROWS, strict=False)]
         return evaluate(symmetrize_all(sides[0], sides[1], heuristic), gold[part])
 
     ways = {"gdfa": ("grow-diag-final-and",), "paper": CHOICES["paper"], "all": CHOICES["all"]}

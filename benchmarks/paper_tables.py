@@ -92,7 +92,7 @@ def _size(row: dict[str, Any]) -> str:
     return "all" if row["pairs"] is None else f"{row['pairs']:,}"
 
 
-def _ways(text: str) -> list[str]:
+def ways_of(text: str) -> list[str]:
     one, other = text.split("-")
     return [f"{one} → {other}", f"{other} → {one}", "symmetrized"]
 
@@ -100,7 +100,7 @@ def _ways(text: str) -> list[str]:
 def error_table(rows: Sequence[dict[str, Any]]) -> str:
     """Lay out AER by direction of the cells of one text: tables 1 and 2."""
     text = rows[0]["text"]
-    head = [text, "pairs", *(name for way in _ways(text) for name in (way, "paper")), "by"]
+    head = [text, "pairs", *(name for way in ways_of(text) for name in (way, "paper")), "by"]
     lines = []
     for row in rows:
         cells = []
@@ -116,7 +116,7 @@ def full_table(rows: Sequence[dict[str, Any]]) -> str:
     text = rows[0]["text"]
     head = ["", "system", "pairs", "P", "R", "F1", "AER", "paper's P", "R", "F1", "AER", "by"]
     lines = []
-    for number, (way, title) in enumerate(zip(ROWS, _ways(text), strict=True)):
+    for number, (way, title) in enumerate(zip(ROWS, ways_of(text), strict=True)):
         baseline = [f"{figure:.1f}" for figure in LANGUAGES[text][BASELINE][number]]
         lines.append([f"**{title}**", BASELINE, "", *[""] * 4, *baseline, ""])
         for row in rows:

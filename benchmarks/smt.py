@@ -6,7 +6,6 @@ goes on where it was.
 
 from __future__ import annotations
 
-import lzma
 import os
 import shutil
 import tempfile
@@ -15,11 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bitweft.corpus.phrases import escape, write_phrase_tables
+from bitweft.corpus.phrases import write_phrase_tables
 from bitweft.links.alignment import Alignment
 from bitweft.links.formats.registry import read_alignments, write_alignments
 from bitweft.text.bitext import Bitext
@@ -27,10 +25,8 @@ from cells import digest, recipe_key
 from mert import read_candidates, tune, write_candidates
 from moses_system import Moses
 from reporting import say, write_json, write_text
-from smt_links import LINKERS
-
-LONGEST, RATIO = 80, 9  # what Moses' clean-corpus-n.perl keeps
-LANGUAGES = ("en", "fr")
+from smt_links import LINKERS, Corpus
+from smt_text import Task, read_lines
 
 
 class Steps:
@@ -65,47 +61,12 @@ class Steps:
             raise
 
 
-def prepare_training(data: Path, pairs: int, output: Path) -> None:
-    """Write the first training pairs that are not too long, lower-cased, with Moses' escapes."""
-    with (
-        lzma.open(data / "train.en.xz", "rt", encoding="utf-8", newline="\n") as source,
-        lzma.open(data / "train.fr.xz", "rt", encoding="utf-8", newline="\n") as target,
-        open(output / "train.en", "w", encoding="utf-8", newline="\n") as first,
-        open(output / "train.fr", "w", encoding="utf-8", newline="\n") as second,
-    ):
-        lines = islice(zip(source, target, strict=True), pairs)
-        for s, t in filter(_fits, ((_escaped(s), _escaped(t)) for s, t in lines)):
-            first.write(s + "\n")
-            second.write(t + "\n")
-
-
-def prepare_held(data: Path, tuning: int | None, testing: int | None, output: Path) -> None:
-    """Write the first sentences of mt-tune and mt-test, lower-cased, with Moses' escapes."""
-    for part, limit in (("mt-tune", tuning), ("mt-test", testing)):
-        for language in LANGUAGES:
-            lines = read_lines(data / f"{part}.{language}")[:limit]
-            write_text(output / f"{part}.{language}", "".join(_escaped(line) + "\n" for line in lines))
-
-
-def _escaped(line: str) -> str:
-    return " ".join(escape(word) for word in line.lower().split())
-
-
-def _fits(pair: tuple[str, str]) -> bool:
-    short, long = sorted(len(side.split()) for side in pair)
-    return short > 0 and long <= LONGEST and long <= RATIO * short
-
-
-def read_lines(path: Path) -> list[str]:
-    """Read the lines of a text."""
-    return path.read_text(encoding="utf-8").split("\n")[:-1]
-
-
 @dataclass(frozen=True)
 class Experiment:
     """Hold what all systems share."""
 
     steps: Steps
+    task: Task
     training: Path  # directories of text
     held: Path
     rounds: int
@@ -114,11 +75,17 @@ class Experiment:
     @property
     def bitext(self) -> Bitext:
         """Open the training text."""
-        return Bitext(*(self.training / f"train.{language}" for language in LANGUAGES))
+        return Bitext(*(self.training / f"train.{language}" for language in self.task.languages))
+
+    @property
+    def corpus(self) -> Corpus:
+        """Open the training text as aligners want it, with its tags if it has any."""
+        one, other = (self.training / f"train.{language}.pos" for language in self.task.languages)
+        return Corpus(self.bitext, self.task.languages, (one, other) if one.exists() else None)
 
     def lines(self, part: str) -> tuple[list[str], list[str]]:
         """Read both sides of mt-tune or mt-test."""
-        source, target = (read_lines(self.held / f"{part}.{language}") for language in LANGUAGES)
+        source, target = (read_lines(self.held / f"{part}.{language}") for language in self.task.languages)
         return source, target
 
     def links(self, name: str) -> Path:
@@ -127,7 +94,7 @@ class Experiment:
 
         def make(directory: Path) -> None:
             with open(directory / "links", "w", encoding="utf-8", newline="\n") as stream:
-                write_alignments(stream, link(self.bitext))
+                write_alignments(stream, link(self.corpus))
 
         own = {"version": version(package)}
         if name.startswith("bitweft-"):
@@ -146,7 +113,7 @@ class Experiment:
 
     def language_model(self) -> Path:
         """Train the language model of the target side, the same for all systems."""
-        text = self.training / "train.fr"
+        text = self.training / f"train.{self.task.target}"
 
         def make(directory: Path) -> None:
             if self.moses is not None:
@@ -217,10 +184,10 @@ class Experiment:
 
         def make(directory: Path) -> None:
             moses.configure(tables, language_model, directory / "start.ini")
-            source, reference = (self.held / f"mt-tune.{language}" for language in LANGUAGES)
+            source, reference = (self.held / f"mt-tune.{language}" for language in self.task.languages)
             tuned = moses.tune(directory / "start.ini", source, reference, directory / "mert", seed=seed)
             write_json(directory / "tuning.json", {"ini": tuned.read_text(encoding="utf-8")})
-            moses.translate(tuned, self.held / "mt-test.en", directory / "output")
+            moses.translate(tuned, self.held / f"mt-test.{self.task.source}", directory / "output")
 
         shared = {"tables": tables.parent.name, "language_model": language_model.parent.name, "seed": seed}
         return self.steps.step(

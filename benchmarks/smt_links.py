@@ -6,37 +6,78 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bitweft.links.alignment import Alignment
 from bitweft.links.formats.registry import read_alignments
 from bitweft.links.symmetrize import symmetrize_all
 from bitweft.recipes.base import Decoding
 from bitweft.text.bitext import Bitext, SentencePair
+from bitweft.text.tags import TaggedText
 from reporting import INSTALL, NOT_INSTALLED, installed_version, say
 
 BLOCK = 1000  # pairs given to thot at a time
 GDFA = Decoding(heuristic="grow-diag-final-and")
+SIDES = ("source", "target")
 ITERATIONS = 5  # fast_align's default, and how often each model of the HMM's is trained
+
+
+class Corpus(NamedTuple):
+    """Hold the text to align, its languages, and the files of its tags, where it has any."""
+
+    text: Bitext
+    languages: tuple[str, str] = ("en", "fr")
+    tags: tuple[Path, Path] | None = None
 
 
 def bitweft_links(
     recipe: str, decoding: Decoding | None = None, settings: Sequence[str] = ()
-) -> Callable[[Bitext], Iterator[Alignment]]:
+) -> Callable[[Corpus], Iterator[Alignment]]:
     """Give the function that trains bitweft on a text by the named recipe and aligns it."""
 
-    def links(text: Bitext) -> Iterator[Alignment]:
+    def links(corpus: Corpus) -> Iterator[Alignment]:
         from bitweft.aligner import Aligner
 
+        text = corpus.text
         return Aligner(recipe, seed=1, settings=settings).fit(text).align(text, decoding=decoding)
 
     return links
 
 
-def eflomal_links(text: Bitext) -> Iterator[Alignment]:
+def best_paper_settings(languages: tuple[str, str]) -> list[str]:
+    """Give the settings of the paper's best model of a language pair, with POS: what its tables 3 to 5 have.
+
+    Four members; for Romanian and Czech source windows of five words, for Czech 80,000 words and characters.
+    An epoch of single words and a quarter of one of windows (docs/results.md says what that costs).
+    """
+    settings = ["members=4", "training.word_epochs=1", "training.window_share=0.25", "training.dropout=0.2"]
+    settings += [f"features.{side}.tags=inline" for side in SIDES]
+    if not {"ro", "cs"}.isdisjoint(languages):
+        settings += ["model.source_k1=3", "model.source_k2=3"]
+    if "cs" in languages:
+        settings.append(f"features.{SIDES[languages.index('cs')]}.words=80000")
+        settings += [f"features.{side}.characters=true" for side in SIDES]
+    return settings
+
+
+def best_paper_links(corpus: Corpus) -> Iterator[Alignment]:
+    """Align with the paper's best model of a language pair: POS, an ensemble of four, by gdfa."""
+    from bitweft.aligner import Aligner
+
+    if corpus.tags is None:
+        raise SystemExit(
+            "bitweft-paper-ensemble-gdfa needs tags of the training text: train.{language}.pos.xz"
+        )
+    text = TaggedText(corpus.text, source=corpus.tags[0], target=corpus.tags[1])
+    aligner = Aligner("paper", seed=1, settings=best_paper_settings(corpus.languages))
+    return aligner.fit(text).align(text, decoding=GDFA)
+
+
+def eflomal_links(corpus: Corpus) -> Iterator[Alignment]:
     """Align with eflomal's defaults in both directions, and symmetrize (grow-diag-final-and)."""
     import eflomal
 
+    text = corpus.text
     with tempfile.TemporaryDirectory() as directory:
         names = [str(Path(directory) / name) for name in ("forward", "reverse")]
         eflomal.Aligner().align(
@@ -49,9 +90,9 @@ def eflomal_links(text: Bitext) -> Iterator[Alignment]:
         yield from symmetrize_all(forward, reverse)
 
 
-def fast_align_links(text: Bitext) -> Iterator[Alignment]:
+def fast_align_links(corpus: Corpus) -> Iterator[Alignment]:
     """Align with sil-thot's fast_align in both directions, and symmetrize (grow-diag-final-and)."""
-    return symmetrize_all(*thot_directions(text, "fast_align"))
+    return symmetrize_all(*thot_directions(corpus.text, "fast_align"))
 
 
 def thot_directions(text: Bitext, system: str) -> tuple[Iterator[Alignment], Iterator[Alignment]]:
@@ -98,12 +139,11 @@ def _best(results: Sequence[tuple[float, object]]) -> Iterator[Alignment]:
 
 
 # By name: the package whose version they depend on, and the function.
-LINKERS: dict[str, tuple[str, Callable[[Bitext], Iterator[Alignment]]]] = {
+LINKERS: dict[str, tuple[str, Callable[[Corpus], Iterator[Alignment]]]] = {
     "bitweft-default": ("bitweft", bitweft_links("default")),
     "bitweft-default-gdfa": ("bitweft", bitweft_links("default", GDFA)),
     "bitweft-paper": ("bitweft", bitweft_links("paper")),
-    # The paper's best model but for POS, which this text does not have: an ensemble of four, by gdfa.
-    "bitweft-paper-ensemble-gdfa": ("bitweft", bitweft_links("paper", GDFA, ("members=4",))),
+    "bitweft-paper-ensemble-gdfa": ("bitweft", best_paper_links),
     "eflomal": ("eflomal", eflomal_links),
     "fast_align": ("sil-thot", fast_align_links),
 }

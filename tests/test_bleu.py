@@ -20,12 +20,14 @@ pytest.importorskip("thot")
 import bleu
 import mert
 import smt
+import smt_text
 from bitweft.corpus.phrases import escape, write_phrase_tables
 from bitweft.links.alignment import Alignment
 from bitweft.text.bitext import Bitext
 from mert import Candidate, Floats, Lists
 from moses_system import Moses
-from smt_links import LINKERS
+from smt_links import LINKERS, Corpus, best_paper_settings
+from smt_text import Task
 
 WORDS = {
     "the": "le",
@@ -47,8 +49,8 @@ def toy_pairs(size: int, seed: int) -> list[tuple[str, str]]:
     return pairs
 
 
-def diagonal(text: Bitext) -> Iterator[Alignment]:
-    return (Alignment.of((place, place) for place in range(len(pair.source))) for pair in text)
+def diagonal(corpus: Corpus) -> Iterator[Alignment]:
+    return (Alignment.of((place, place) for place in range(len(pair.source))) for pair in corpus.text)
 
 
 def some_lists(seed: int) -> Lists:
@@ -160,13 +162,75 @@ def write_data(directory: Path) -> Path:
 
 def test_text_is_lower_cased_escaped_and_cleaned(tmp_path: Path) -> None:
     data = write_data(tmp_path / "data")
-    smt.prepare_training(data / "en-fr", 1000, tmp_path)
-    smt.prepare_held(data / "en-fr", 5, None, tmp_path)
-    train = smt.read_lines(tmp_path / "train.en")
+    task = Task.of("en-fr")
+    smt_text.prepare_training(data / "en-fr", task, 1000, tmp_path)
+    smt_text.prepare_held(data / "en-fr", task, 1000, (5, None), tmp_path)
+    train = smt_text.read_lines(tmp_path / "train.en")
     assert len(train) == 200
     assert set(" ".join(train).split()) == {*(set(WORDS) - {"[big]"}), "&#91;big&#93;"}
-    assert len(smt.read_lines(tmp_path / "mt-tune.fr")) == 5
-    assert len(smt.read_lines(tmp_path / "mt-test.fr")) == 12
+    assert len(smt_text.read_lines(tmp_path / "mt-tune.fr")) == 5
+    assert len(smt_text.read_lines(tmp_path / "mt-test.fr")) == 12
+
+
+def write_tagged(directory: Path, text: str, pairs: Sequence[tuple[str, str]]) -> Path:
+    """Write a training text alone, with a tag for each word: how many letters it has."""
+    data = directory / text
+    data.mkdir(parents=True)
+    for side, language in enumerate(text.split("-")):
+        for end, lines in (
+            ("", [pair[side] for pair in pairs]),
+            (".pos", [" ".join(f"N{len(word)}" for word in pair[side].split()) for pair in pairs]),
+        ):
+            with lzma.open(data / f"train.{language}{end}.xz", "wt", encoding="utf-8") as stream:
+                stream.writelines(f"{line}\n" for line in lines)
+    return data
+
+
+def test_what_is_held_out_is_drawn_once_and_never_trained_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smt_text, "HELD", 5)
+    single = [(f"w{n} a b c", f"v{n} x y z") for n in range(40)]
+    twice = [("again a b c", f"u{n} x y z") for n in range(20)]
+    pairs = [*single, *twice, ("too short", "trop court")]
+    data = write_tagged(tmp_path / "data", "en-cs", pairs)
+    task = Task.of("en-cs")
+    assert task.languages == ("cs", "en") and str(task) == "Czech-English"
+    smt_text.prepare_training(data, task, None, tmp_path)
+    smt_text.prepare_held(data, task, None, (3, None), tmp_path)
+    held = [
+        list(zip(*(smt_text.read_lines(tmp_path / f"{part}.{own}") for own in ("en", "cs")), strict=True))
+        for part in smt_text.PARTS
+    ]
+    assert [len(own) for own in held] == [3, 5]
+    assert not {*held[0]} & {*held[1]} and {*held[0], *held[1]} < {*single}
+    train = [smt_text.read_lines(tmp_path / f"train.{own}") for own in ("en", "cs")]
+    assert len(train[0]) == len(pairs) - 10
+    assert not {*zip(*train, strict=True)} & {*held[0], *held[1]}
+    tags = smt_text.read_lines(tmp_path / "train.cs.pos")
+    assert tags == [" ".join(f"N{len(word)}" for word in line.split()) for line in train[1]]
+    monkeypatch.setattr(smt_text, "HELD", 1000)
+    with pytest.raises(SystemExit, match="too little text"):
+        smt_text.prepare_training(data, task, None, tmp_path)
+    with pytest.raises(SystemExit, match="cannot be translated into fr"):
+        Task.of("en-cs", "fr")
+
+
+def test_the_papers_best_model_learns_with_tags_in_either_order(tmp_path: Path) -> None:
+    assert "features.source.words=80000" in best_paper_settings(("cs", "en"))
+    assert "features.target.words=80000" in best_paper_settings(("en", "cs"))
+    assert not any("source_k1" in own for own in best_paper_settings(("en", "fr")))
+    pytest.importorskip("torch")
+    pairs = toy_pairs(60, seed=9)
+    data = write_tagged(tmp_path / "data", "en-fr", pairs)
+    smt_text.prepare_training(data, Task.of("en-fr"), None, tmp_path)
+    files = [tmp_path / f"train.{own}" for own in ("en", "fr")]
+    tags = (tmp_path / "train.en.pos", tmp_path / "train.fr.pos")
+    corpus = Corpus(Bitext(*files), ("en", "fr"), tags)
+    link = LINKERS["bitweft-paper-ensemble-gdfa"][1]
+    assert len(list(link(corpus))) == len(pairs)
+    with pytest.raises(SystemExit, match="needs tags"):
+        link(corpus._replace(tags=None))
 
 
 def test_a_step_is_made_once_and_a_failed_one_again(tmp_path: Path) -> None:
@@ -246,7 +310,7 @@ def test_phrases_are_counted_as_in_the_phrase_table(tmp_path: Path) -> None:
     from thot_system import count_phrases, phrases_of
 
     text = Bitext.of(toy_pairs(60, seed=8))
-    shifted = [Alignment.of((s, max(t - 1, 0)) for s, t in own.links) for own in diagonal(text)]
+    shifted = [Alignment.of((s, max(t - 1, 0)) for s, t in own.links) for own in diagonal(Corpus(text))]
     write_phrase_tables(text, shifted, tmp_path / "model")
     with gzip.open(tmp_path / "model" / "phrase-table.gz", "rt", encoding="utf-8") as stream:
         rows = [line.split(" ||| ") for line in stream]
@@ -269,7 +333,7 @@ def test_each_aligner_links_the_toy_language(system: str) -> None:
     package, link = LINKERS[system]
     pytest.importorskip({"sil-thot": "thot"}.get(package, package))
     text = Bitext.of(toy_pairs(400, seed=7))
-    found, right = list(link(text)), list(diagonal(text))
+    found, right = list(link(Corpus(text))), list(diagonal(Corpus(text)))
     assert len(found) == len(right)
     links = sum(len(alignment) for alignment in found)
     both = sum(len(set(ours.links) & set(theirs.links)) for ours, theirs in zip(found, right, strict=True))

@@ -14,13 +14,16 @@ import corpora
 import directions
 import paper
 import paper_cells
+import paper_runs
 import paper_speed
 import paper_tables
 import peers
 import published
 from bitweft.links.alignment import Alignment
 from bitweft.recipes.paper.decode import BestWords
+from bitweft.recipes.paper.presets import PUBLISHED
 from bitweft.sample import SamplePair, generate, natural
+from bitweft.settings import to_mapping
 from corpora import Row
 from measuring import Cost
 
@@ -162,7 +165,7 @@ def test_kept_words_give_links_without_training(tmp_path: Path) -> None:
     again = paper_cells.kept_words(tmp_path / "cells" / "own.npz")
     for part, ways in best.items():
         for one, other in zip(ways, again[part], strict=True):
-            assert [own.links(0.5) for own in one] == [own.links(0.5) for own in other]
+            assert [own.links(0.5).links for own in one] == [own.links(0.5).links for own in other]
 
 
 def test_a_preset_comes_before_the_settings_of_a_cell(data: Path) -> None:
@@ -225,7 +228,7 @@ def test_other_sizes_have_a_figure_of_their_own(tmp_path: Path) -> None:
 
 def test_the_page_has_a_block_for_every_table() -> None:
     page = (corpora.ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    for name in ("bleu", *(f"paper-{table}" for table in paper_cells.TABLES)):
+    for name in ("bleu", "paper-runs", "paper-alphas", *(f"paper-{table}" for table in paper_cells.TABLES)):
         assert page.count(f"<!-- {name} -->") == page.count(f"<!-- /{name} -->") == 1
 
 
@@ -250,3 +253,60 @@ def test_a_size_that_a_text_does_not_have_is_all_of_it(data: Path) -> None:
     assert [job.row for job in jobs] == [Row("en-fr", 30), Row("en-fr")]
     order = ["aggregations", "--systems", "bitweft", "--pairs", "all"]
     assert {job.row for job in paper.jobs_of(cells, paper.arguments(order))} == {Row("en-fr")}
+
+
+def _kept(directory: Path, name: str, *, seed: int = 1, settings: tuple[str, ...] = ()) -> None:
+    """Keep a cell of English-French whose figures are made up."""
+    cells = [cell for make in paper_cells.TABLES.values() for cell in make()]
+    cell = next(own for own in cells if (own.text, own.name) == ("en-fr", name))
+    run = paper_cells.PaperRun(cell, 1000, seed, settings)
+    by = {"precision": 90.0, "recall": 80.0, "f1": 84.7, "aer": 14.0 + seed}
+    ways: dict[str, Any] = {way: {**by, "alpha": 1.0} for way in published.ROWS[:2]}
+    ways["choices"] = {way: {**by, "heuristic": f"by {way}"} for way in paper_tables.WAYS}
+    result = {"cell": name, "cpu_seconds": 120, "config": to_mapping(run.config), "results": ways}
+    kept = {"key": run.key(), "result": result, "date": "2026-01-02"}
+    directory.mkdir(exist_ok=True)
+    (directory / f"{name}-{seed}-{len(settings)}.json").write_text(json.dumps(kept), encoding="utf-8")
+
+
+def test_kept_cells_stand_beside_those_with_the_same_settings(data: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "cells"
+    for seed in (1, 2):
+        _kept(directory, "+ POS", seed=seed)
+    _kept(directory, "sum")
+    _kept(directory, "max", settings=(*PUBLISHED, "training.epochs=2"))
+    other = json.loads((directory / "sum-1-0.json").read_text(encoding="utf-8"))
+    other["key"]["revision"] -= 1
+    (directory / "old.json").write_text(json.dumps(other), encoding="utf-8")
+    runs = paper_runs.read_kept(directory)
+    assert [run.cell.name for run in runs] == ["max", "sum", "+ POS", "+ POS"]
+    text = paper_runs.runs_markdown(runs)
+    assert text.count("**en-fr, 1,000 pairs**") == 2
+    assert "`--preset published --set training.epochs=2`, one seed, 2026-01-02:" in text
+    assert "the default settings, 2 seeds, 2026-01-02:" in text
+    figures = "**15.5** ± 0.7 (90.0, 80.0)"
+    symmetrized = f"{figures} | {figures} by paper | {figures} by all"
+    assert f"| + POS | {figures} | 20.9 | {figures} | 23.9 | {symmetrized} | 15.3 | 2 |" in text
+
+
+def test_the_papers_precision_on_possible_links() -> None:
+    """100 sure links: of 120 links 90 are sure and 108 possible, so P 75 on sure links, R 90, AER 10."""
+    assert paper_runs.implied_precision(75.0, 90.0, 10.0, 100) == pytest.approx(90.0)
+
+
+def test_what_the_threshold_does_is_shown_from_kept_words(data: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "cells"
+    _kept(directory, "single")
+    (run,) = paper_runs.read_kept(directory)
+    assert paper_runs.alphas_markdown([run]) == "\n"  # its words are not kept
+    gold = corpora.gold_of("en-fr", "test")
+    lengths = [max((t for _, t in own.sure), default=0) + 1 for own in gold]
+    words = [
+        BestWords(np.zeros(n, np.int64), *(np.full(n, x) for x in (2.5, 0.0, 1.0, 0.5))) for n in lengths
+    ]
+    paper_cells.keep_words({"dev": (words, words), "test": (words, words)}, run.path.with_suffix(".npz"))
+    rows = [line.split(" | ") for line in paper_runs.alphas_markdown([run]).splitlines() if "**" in line]
+    found = {row[0].strip("| "): row[1] for row in rows[1:]}
+    assert found["none"] == found["2.25"] and "**100.0**" not in found["2.25"]
+    assert found["2.5"].endswith("**100.0**")  # a score of 2.5 is not above the threshold
+    assert found["the paper's"].endswith("80.7, **13.2**")
