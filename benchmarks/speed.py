@@ -9,8 +9,8 @@ Five things: training plus aligning, whole processes of all; aligning with a kep
 ones too; where the time goes on one thread, and how near to the machine's products (products.py says how);
 what more cores would give; growth with the length of sentences. bitweft's inner loops are compiled before.
 fast_align (sil-thot's) is slow: it runs on texts of up to --fast-align pairs. Each step is kept in --cache:
-what was stopped goes on where it was. A step times all systems, so that ratios are of one run. Writes
-speed.json and speed.md to --output; with --docs also the tables and the figure of docs/performance.md.
+what was stopped goes on where it was. A step times all systems, so that ratios are of one run; of small texts
+the median of three counts. Writes speed.json and speed.md to --output; with --docs also the tables and the figure of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ BOTH = ("bitweft", "eflomal")
 LENGTHS = ((1, 10), (11, 20), (21, 40), (41, 80))  # words of the longer sentence of a pair
 LONG = (500, 5000)  # words of a sentence
 FEW = 100  # pairs of a short job
+SMALL = 20_000  # pairs that take seconds: three turns at least, of which the median counts
 TIMES = 5  # that a start is timed: the best counts, because others use the machine too
 LOAD = """
 import json, sys, time
@@ -255,8 +256,16 @@ def steps_of(args: argparse.Namespace) -> list[Step]:
         slow = ("fast_align",) if row.pairs is not None and row.pairs <= args.fast_align else ()
         return (*BOTH, *slow)
 
-    turns = range(1, args.turns + 1)
-    steps = [Step("race", row, threads, turn, systems=systems(row)) for turn in turns for row in rows]
+    def turns(row: Row) -> int:
+        return max(int(args.turns), 3 if row.pairs is not None and row.pairs <= SMALL else 1)
+
+    most = max(map(turns, rows))
+    steps = [
+        Step("race", row, threads, turn, systems=systems(row))
+        for turn in range(1, most + 1)
+        for row in rows
+        if turn <= turns(row)
+    ]
     if args.grown is not None:
         row = Row.parse(f"en-fr:{args.grown}")
         steps.append(Step("race", row, threads, systems=BOTH[:1]))

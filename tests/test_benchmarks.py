@@ -487,7 +487,7 @@ def test_speed_is_measured_and_published(data: Path, tmp_path: Path, monkeypatch
     monkeypatch.setattr(speed, "LENGTHS", ((1, 6), (7, 20)))
     speed.main([*sizes, *places])
     results = json.loads((tmp_path / "results" / "speed.json").read_text(encoding="utf-8"))
-    kinds = ["race", "race", "phases", "kept", "cores", "length", "length"]
+    kinds = ["race", "race", "race", "race", "phases", "kept", "cores", "length", "length"]
     assert [step["what"] for step in results["steps"]] == kinds
-    assert results["steps"][1]["pairs"] > results["steps"][0]["pairs"]  # grown
+    assert results["steps"][3]["pairs"] > results["steps"][0]["pairs"]  # grown
     assert set(speed_tables.blocks(results)) == {"race", "kept", "phases", "products", "cores", "length"}
