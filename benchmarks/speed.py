@@ -10,7 +10,8 @@ ones too; where the time goes on one thread, and how near to the machine's produ
 what more cores would give; growth with the length of sentences. bitweft's inner loops are compiled before.
 fast_align (sil-thot's) is slow: it runs on texts of up to --fast-align pairs. Each step is kept in --cache:
 what was stopped goes on where it was. A step times all systems, so that ratios are of one run; of small texts
-the median of three counts. Writes speed.json and speed.md to --output; with --docs also the tables and the figure of docs/performance.md.
+the median of three counts. Writes speed.json and speed.md to --output; with --docs also the tables and the
+figure of docs/performance.md.
 """
 
 from __future__ import annotations
