@@ -34,7 +34,6 @@ from bitweft.recipes.base import (
 )
 from bitweft.recipes.beside import compile_beside
 from bitweft.recipes.compile import can_be_kept
-from bitweft.recipes.default.blas import one_blas_thread
 from bitweft.recipes.default.checkpoints import with_checkpoints
 from bitweft.recipes.default.coding import Coded, code_held, code_lines, code_pairs
 from bitweft.recipes.default.compiled import needs_compiling
@@ -275,8 +274,7 @@ class DefaultRecipe(Recipe):
         if decoding.by_direction or decoding.null:
             inferences = self._with_choice(coded, pairs, inferences, decoding)
         if decoding.unrefined is not None:
-            with one_blas_thread():
-                cells = self._unrefined(coded, len(pairs), decoding.unrefined, np.empty(len(pairs)))
+            cells = self._unrefined(coded, len(pairs), decoding.unrefined, np.empty(len(pairs)))
             links = LinkTable(*cells).alignments()
             inferences = [replace(own, unrefined=left) for own, left in zip(inferences, links, strict=True)]
         return inferences
@@ -285,8 +283,7 @@ class DefaultRecipe(Recipe):
         self, coded: Coded, pairs: int, threshold: float | None, style: float | None
     ) -> list[Inference]:
         scores = np.empty(pairs)
-        with one_blas_thread():
-            cells = self._cells(coded, pairs, threshold, style, scores)
+        cells = self._cells(coded, pairs, threshold, style, scores)
         return list(map(Inference, LinkTable(*cells).alignments(), scores.tolist()))
 
     def link_table(self, pairs: Sequence[SentencePair], decoding: Decoding) -> LinkTable:
@@ -308,8 +305,7 @@ class DefaultRecipe(Recipe):
         return sizes, self._table(coded, len(pairs), decoding)
 
     def _table(self, coded: Coded, pairs: int, decoding: Decoding) -> LinkTable:
-        with one_blas_thread():
-            return LinkTable(*self._cells(coded, pairs, decoding.threshold, decoding.style, np.empty(pairs)))
+        return LinkTable(*self._cells(coded, pairs, decoding.threshold, decoding.style, np.empty(pairs)))
 
     def held_table(self, texts: Sequence[Text], pairs: Longs, decoding: Decoding) -> LinkTable:
         """Return the links of pairs of a text that it has learned from, as arrays."""
@@ -384,8 +380,7 @@ class DefaultRecipe(Recipe):
     def look(self, pairs: Sequence[SentencePair], gold: Sequence[GoldAlignment]) -> RefinedCells:
         """Return the cells that the refiner looks at, held against gold links."""
         coded = code_pairs(self, pairs)
-        with one_blas_thread():
-            looked = look(coded.inputs(self.prior), len(pairs), coded.signs, new_tally(0))
+        looked = look(coded.inputs(self.prior), len(pairs), coded.signs, new_tally(0))
         pair = np.repeat(np.arange(len(pairs)), np.diff(looked.offsets))
         words = [
             side.tokens[side.offsets[pair] + places].astype(np.int64)
@@ -421,8 +416,7 @@ class DefaultRecipe(Recipe):
         return self._matrices(code_pairs(self, [pair]), 0)
 
     def _matrices(self, coded: Coded, number: int) -> tuple[Floats, Floats]:
-        with one_blas_thread():
-            forward, backward = self.loops.matrices(coded.inputs(self.prior), number, new_tally(0))
+        forward, backward = self.loops.matrices(coded.inputs(self.prior), number, new_tally(0))
         return forward.T, backward
 
     def learned_counts(self) -> Counts:
