@@ -113,9 +113,8 @@ def _best(mass: _Mass, taken: npt.NDArray[np.bool_], rules: Rules) -> _Stretch |
             scores = 2 * (inside[ends] - inside[start]) / (mass.own + total[ends] - total[start])
             place = int(scores.argmax())
             if best is None or scores[place] > best.score:
-                score = min(float(scores[place]), 1.0)  # a bit above by rounding
-                best = _Stretch(score, int(start), int(ends[place]))
-    return best
+                best = _Stretch(float(scores[place]), int(start), int(ends[place]))
+    return None if best is None else best._replace(score=min(best.score, 1.0))  # a bit above by rounding
 
 
 def _taken(span: Span, outcomes: Iterable[Outcome], length: int) -> npt.NDArray[np.bool_]:
