@@ -31,22 +31,20 @@ def emissions(inputs: Inputs, pair: int, totals: tuple[float, float], own: Float
         t_tokens, target.scales, counts.target, totals[1], counts.strength
     )
     strength, probability = np.float32(counts.strength), np.float32(counts.cognate_probability)
+    cognates = counts.cognates
     found = look_up(counts, inputs.common, s_tokens, t_tokens, own)
-    cognates, backs = counts.cognates, np.empty_like(forward)
     for t in range(len(t_tokens)):
-        cognate, inverse, scale, weight = cognates[t_tokens[t]], t_inverse[t], t_scales[t], t_weights[t]
-        alike = probability if cognate >= 0 else np.float32(0.0)
-        for s in range(len(s_tokens)):  # no branch, so that many are done together
-            ahead, back = forward[t, s] * s_scales[s], forward[t, s] * scale
-            likely = alike if cognate == s_tokens[s] else np.float32(0.0)
-            ahead += likely * (inverse - ahead)
-            back += likely * (s_inverse[s] - back)
-            counted = s_weights[s] * weight > 0.0
-            forward[t, s] = (found[t, s] * inverse + strength * ahead) * s_weights[s] if counted else ahead
-            backs[t, s] = (found[t, s] * s_inverse[s] + strength * back) * weight if counted else back
-    for s in range(len(s_tokens)):
-        for t in range(len(t_tokens)):
-            backward[s, t] = backs[t, s]
+        cognate = cognates[t_tokens[t]]
+        for s in range(len(s_tokens)):
+            ahead, back = forward[t, s] * s_scales[s], forward[t, s] * t_scales[t]
+            if cognate == s_tokens[s]:
+                ahead += probability * (t_inverse[t] - ahead)
+                back += probability * (s_inverse[s] - back)
+            if s_weights[s] * t_weights[t] > 0.0:
+                ahead = (found[t, s] * t_inverse[t] + strength * ahead) * s_weights[s]
+                back = (found[t, s] * s_inverse[s] + strength * back) * t_weights[t]
+            forward[t, s] = ahead
+            backward[s, t] = back
     return forward, backward
 
 
