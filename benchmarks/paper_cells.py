@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -163,20 +164,35 @@ def _directions(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]])
     return result
 
 
-def _choices(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) -> dict[str, Any]:
-    """Score links symmetrized in three ways, one α chosen on dev: by gdfa, the paper's four, all six."""
+def choices_of(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) -> dict[str, Any]:
+    """Score links symmetrized in four ways, each chosen on dev.
 
-    def score(choice: tuple[float, str], part: str) -> Score:
-        alpha, heuristic = choice
-        sides = [links_of(own, alpha, way) for own, way in zip(best[part], ROWS, strict=False)]
-        return evaluate(symmetrize_all(sides[0], sides[1], heuristic), gold[part])
+    By gdfa, by the paper's four and by all six with one α for both directions; by the four with one for each.
+    """
+    sides = {
+        (part, way, alpha): links_of(words, alpha, way)
+        for part, ways in best.items()
+        for way, words in zip(ROWS, ways, strict=False)
+        for alpha in ALPHAS
+    }
 
-    ways = {"gdfa": ("grow-diag-final-and",), "paper": CHOICES["paper"], "all": CHOICES["all"]}
+    def score(choice: tuple[float, float, str], part: str) -> Score:
+        forward, backward, heuristic = choice
+        both = sides[part, ROWS[0], forward], sides[part, ROWS[1], backward]
+        return evaluate(symmetrize_all(*both, heuristic), gold[part])
+
+    same, apart = list(zip(ALPHAS, ALPHAS, strict=True)), list(product(ALPHAS, ALPHAS))
+    ways = {
+        "gdfa": (("grow-diag-final-and",), same),
+        "paper": (CHOICES["paper"], same),
+        "all": (CHOICES["all"], same),
+        "apart": (CHOICES["paper"], apart),
+    }
     found: dict[str, Any] = {}
-    for name, heuristics in ways.items():
-        every = [(alpha, heuristic) for alpha in ALPHAS for heuristic in heuristics]
+    for name, (heuristics, alphas) in ways.items():
+        every = [(*own, heuristic) for own in alphas for heuristic in heuristics]
         chosen = min(every, key=lambda choice: score(choice, "dev").aer)
-        said = {"alpha": chosen[0], "heuristic": chosen[1]}
+        said = dict(zip(("alpha", "backward_alpha", "heuristic"), chosen, strict=True))
         dev = round(100 * score(chosen, "dev").aer, 3)
         found[name] = {**said, "dev_aer": dev, **figures(score(chosen, "test"))}
     return found
@@ -246,7 +262,7 @@ class PaperRun:
         best = {"dev": recipe.best(dev), "test": recipe.best(test)}
         keep_words(best, words)
         results = _directions(best, gold)
-        results["choices"] = _choices(best, gold)
+        results["choices"] = choices_of(best, gold)
         recipe.tune(dev, gold["dev"])
         decoding = recipe.config.decoding
         score = evaluate(recipe.align(test), gold["test"])

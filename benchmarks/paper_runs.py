@@ -4,8 +4,9 @@
 
 Cells come from benchmarks/paper.py, which keeps them in benchmarks/results/cells. Those of one text, one size
 and the same further settings stand in one table: each direction with the α that is best for it on dev, and
-both symmetrized by grow-diag-final-and, by the best on dev of the paper's four heuristics, and of these and
-the strict rules. Where the best words of a cell are kept beside it, a second table shows what α does to it.
+both symmetrized by grow-diag-final-and, by the best on dev of the paper's four heuristics, with one α and
+with one for each direction, and of these and the strict rules. Where the best words of a cell are kept beside
+it, a second table shows what α does to it.
 """
 
 from __future__ import annotations
@@ -107,7 +108,10 @@ def runs_table(runs: Sequence[Kept]) -> str:
         for number, way in enumerate(ROWS[:2]):
             row += [_figures([one[way] for one in results]), f"{cell.published[number][-1]:.1f}"]
         for way in WAYS:
-            chosen = [one["choices"][way] for one in results]
+            chosen = [one["choices"][way] for one in results if way in one["choices"]]
+            if len(chosen) < len(results):  # a cell from before this was looked at, whose words are not kept
+                row.append("")
+                continue
             by = ", ".join(dict.fromkeys(one["heuristic"] for one in chosen))
             row.append(_figures(chosen) + ("" if way == "gdfa" else f" {by}"))
         minutes = [result["cpu_seconds"] / 60 for result in own if result["cpu_seconds"]]

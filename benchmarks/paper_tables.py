@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,12 @@ from reporting import fill_block, read_results, span, table, write_text
 
 FIGURES = ("precision", "recall", "f1", "aer")
 NOT_RUN = "not run"
-WAYS = {"gdfa": "gdfa", "paper": "the best of the paper's four on dev", "all": "the strict rules too"}
+WAYS = {
+    "gdfa": "gdfa",
+    "paper": "the best of the paper's four on dev",
+    "apart": "an α for each direction",
+    "all": "the strict rules too",
+}
 NAMES = {
     "bitweft": "bitweft, default recipe",
     "hmm": "HMM (sil-thot)",
@@ -51,7 +56,11 @@ def row_of(
     if runs:
         own["results"] = {name: _summary([run["results"][name] for run in runs]) for name in ROWS}
         chosen = [run["results"]["choices"] for run in runs if "choices" in run["results"]]
-        own["choices"] = {name: _summary([one[name] for one in chosen]) for name in WAYS if chosen}
+        own["choices"] = {
+            name: _summary([one[name] for one in chosen])
+            for name in WAYS
+            if chosen and all(name in one for one in chosen)
+        }
         own["results"]["symmetrized"]["heuristics"] = Counter(
             run["results"]["symmetrized"]["heuristic"] for run in runs
         )
@@ -129,10 +138,14 @@ def full_table(rows: Sequence[dict[str, Any]]) -> str:
     return table(head, lines)
 
 
+def _mean_aer(summary: Mapping[str, Any] | None) -> str:
+    return "" if summary is None else f"{summary['aer']['mean']:.1f}"
+
+
 def choices_table(rows: Sequence[dict[str, Any]]) -> str:
     """Lay out AER of symmetrized links by what the heuristic was chosen from, where that is kept."""
     lines = [
-        [_name(row), _size(row), *(f"{row['choices'][way]['aer']['mean']:.1f}" for way in WAYS)]
+        [_name(row), _size(row), *(_mean_aer(row["choices"].get(way)) for way in WAYS)]
         for row in rows
         if row.get("choices")
     ]

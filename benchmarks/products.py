@@ -11,6 +11,7 @@ by the same library, called from compiled code, with nothing between them. Peak 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +22,8 @@ import numpy.typing as npt
 from numba import njit
 
 from bitweft import Aligner, Bitext
+from bitweft.corpus.align_files import LinkOptions, write_links
+from bitweft.recipes.base import FitExtras
 from bitweft.recipes.default.blas import one_blas_thread
 
 GROUPS = 400  # drawn to count and to time
@@ -118,19 +121,20 @@ def products(groups: Sequence[Size], pairs: Sequence[Size], dimensions: int) -> 
 def phases(
     text: Bitext, *, threads: int = 1, clock: Callable[[], float] = time.process_time
 ) -> tuple[Aligner, dict[str, float]]:
-    """Train and align; give the seconds of each phase."""
+    """Train and align as the command line does; give the seconds of each phase."""
     aligner = Aligner(seed=1, threads=threads)
     spent = {"reading": 0.0}
     begun = False  # what stands between the last event of reading and the first of learning is reading too
     last = clock()
-    for progress in aligner.train(text):
+    for progress in aligner.train(text, FitExtras(hold_text=True)):
         now = clock()
         phase = progress.phase if begun else "reading"
         begun = begun or progress.phase != "reading"
         spent[phase] = spent.get(phase, 0.0) + now - last
         last = now
-    for _ in aligner.align(text):
-        pass
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        for _ in write_links(aligner, text, nowhere, LinkOptions()):
+            pass
     spent["aligning"] = clock() - last
     return aligner, spent
 

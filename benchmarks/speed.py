@@ -51,7 +51,7 @@ LENGTHS = ((1, 10), (11, 20), (21, 40), (41, 80))  # words of the longer sentenc
 LONG = (500, 5000)  # words of a sentence
 FEW = 100  # pairs of a short job
 SMALL = 20_000  # pairs that take seconds: three turns at least, of which the median counts
-TIMES = 5  # that a start is timed: the best counts, because others use the machine too
+TIMES = 5  # that a start is timed (with more pairs, 3): the best counts, because others use the machine too
 LOAD = """
 import json, sys, time
 def now(): return time.perf_counter(), time.process_time()
@@ -149,7 +149,7 @@ def with_model(sample: Sample, directory: Path, threads: int) -> dict[str, Any]:
         for name, files in texts.items():
             output = ["--model", model, "-o", str(directory / "links"), *ends, str(own)]
             order = python("-m", "bitweft", "align", *files, *output)
-            times = TIMES if name == "one" else 1
+            times = TIMES if name == "one" else 3
             found[f"{name}, {own}"] = _cost(min(measure(order, threads=own, log=log) for _ in range(times)))
     for words in LONG:
         files = _joined(sample, directory / "long", words)

@@ -19,7 +19,7 @@ import paper_speed
 import paper_tables
 import peers
 import published
-from bitweft.links.alignment import Alignment
+from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.recipes.paper.decode import BestWords
 from bitweft.recipes.paper.presets import PUBLISHED
 from bitweft.sample import SamplePair, generate, natural
@@ -285,8 +285,22 @@ def test_kept_cells_stand_beside_those_with_the_same_settings(data: Path, tmp_pa
     assert "`--preset published --set training.epochs=2`, one seed, 2026-01-02:" in text
     assert "the default settings, 2 seeds, 2026-01-02:" in text
     figures = "**15.5** ± 0.7 (90.0, 80.0)"
-    symmetrized = f"{figures} | {figures} by paper | {figures} by all"
+    symmetrized = f"{figures} | {figures} by paper | {figures} by apart | {figures} by all"
     assert f"| + POS | {figures} | 20.9 | {figures} | 23.9 | {symmetrized} | 15.3 | 2 |" in text
+
+
+def test_an_alpha_for_each_direction_is_chosen_on_dev() -> None:
+    def words(source: list[int], score: list[float]) -> list[BestWords]:
+        zeros, ones = np.zeros(2), np.ones(2)
+        return [BestWords(np.array(source), np.array(score), zeros, ones, ones)]
+
+    # The second target word is wrong, and only a high α leaves it out; the other direction needs a low one.
+    best = (words([0, 0], [5.0, 1.1]), words([0, 1], [0.1, 0.1]))
+    gold = [GoldAlignment.of([(0, 0), (1, 1)])]
+    found = paper_cells.choices_of({"dev": best, "test": best}, {"dev": gold, "test": gold})
+    assert (found["paper"]["aer"], found["apart"]["aer"]) == (20.0, 0.0)
+    assert found["apart"]["alpha"] >= 1.25 > 0.1 > found["apart"]["backward_alpha"]
+    assert found["paper"]["alpha"] == found["paper"]["backward_alpha"]
 
 
 def test_the_papers_precision_on_possible_links() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ def compile_beside(module: str, names: Collection[str]) -> bool:
 
     It is found as this process finds it, and says nothing: what it does not compile, is compiled here.
     """
-    import os
     import subprocess
     import sys
 
@@ -46,3 +46,16 @@ def _stop() -> None:
     if _process is not None and _process.poll() is None:
         _process.terminate()
         _process.wait()
+
+
+def has_idle_core() -> bool:
+    """Tell whether a core is left beside this process and those that others run."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return load + 2 <= cores() + 0.5
+
+
+def cores() -> int:
+    """Return the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

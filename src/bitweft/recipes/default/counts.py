@@ -44,7 +44,9 @@ from bitweft.recipes.default.config import DefaultConfig
 from bitweft.recipes.default.knowledge import merged_counts, sorted_counts, with_links
 from bitweft.recipes.default.loops import Compiled, Loops
 
-CHUNK = 2048  # pairs that one thread counts in a turn
+CHUNK = 2048  # pairs that one thread counts in a turn, if there are enough of them
+TURNS = 16  # as many at least, for all threads to have some: fewer pairs each, but no fewer than LEAST
+LEAST = 128
 FLOOR = 0.01  # of a probability that is counted
 TABLES = 16  # of sums, by target word: as many threads can add at a time
 
@@ -96,7 +98,8 @@ def learnable(offsets: Sequence[Longs], longest: int) -> Longs:
 
 def chunks_of(pairs: Longs) -> list[Longs]:
     """Cut pairs into the chunks that a thread counts in a turn."""
-    return [pairs[start : start + CHUNK] for start in range(0, len(pairs), CHUNK)]
+    size = min(CHUNK, max(LEAST, -(-len(pairs) // TURNS)))
+    return [pairs[start : start + size] for start in range(0, len(pairs), size)]
 
 
 class Counting:
@@ -139,7 +142,7 @@ class Counting:
         )
         sums = Sums(tally, 0, np.empty(len(pairs)), (s_nulls, t_nulls))
         found = self._found(pairs, known, sums)
-        first = int(pairs[0]) // CHUNK if len(pairs) else 0
+        first = int(pairs[0]) // LEAST if len(pairs) else 0
         for place in range(TABLES):  # threads begin with different tables
             number = (first + place) % TABLES
             with self._locks[number]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +52,7 @@ from bitweft.storage.spill import Spill
 
 STEPS = 32  # of learning between two events
 SUMMED = 1000  # commonest words that are summed over one by one
+BLOCK = 2048  # words whose scores with those are held at a time
 CLASSES = 50  # words so common that their jumps are learned apart
 
 
@@ -134,7 +136,6 @@ class Learning:
         """Learn the vectors alone; `state` is then what the first pass of counting goes by."""
         with ThreadPoolExecutor(self.threads) as pool, one_blas_thread():
             yield from self._descend(pool)
-            self._compose()
 
     def _descend(self, pool: ThreadPoolExecutor) -> Iterator[Progress]:
         """Minimize the soft margin by Adam: epochs of lse, then of chain, the rate falling to nothing."""
@@ -164,6 +165,7 @@ class Learning:
                 self._settle(phase, loss=loss)
             yield Progress(self.steps, total, phase, loss)
         self.optimizer.store()
+        self._compose(pool)
 
     def _settle(self, phase: str, **facts: float) -> None:
         """Set the prior by what was tallied, and begin a new tally."""
@@ -200,8 +202,6 @@ class Learning:
 
     def state(self) -> State:
         """Return what the next pass of counting goes by, once the descent is done."""
-        if not self.vectors:
-            self._compose()
         facts = zip(self.classes, self.nulls, self.scales, self.vectors, strict=True)
         return state_by(facts, self.counts, self.prior, self.config)
 
@@ -210,12 +210,10 @@ class Learning:
         self.prior, self.counts = state.prior, state.counts
         self.nulls = [state.source.nulls, state.target.nulls]
 
-    def _compose(self) -> None:
+    def _compose(self, pool: ThreadPoolExecutor) -> None:
         """Settle the vectors of words, and what makes their ratios sum to one."""
-        self.vectors = [
-            word_vectors(text.spelling, side.table) for text, side in zip(self.texts, self.sides, strict=True)
-        ]
-        self.scales = word_scales(self.vectors, [text.spelling.counts for text in self.texts])
+        self.vectors = [word_vectors(side) for side in self.sides]
+        self.scales = word_scales(self.vectors, [text.spelling.counts for text in self.texts], pool)
 
     def arrays(self) -> dict[str, Any]:
         """Return everything that `restore` needs, as arrays."""
@@ -317,7 +315,7 @@ def cognates(source: Spelling, target: Spelling) -> Ints:
     return np.array([-1] * reserved + [known.get(word, -1) for word in target.words.entries], np.int32)
 
 
-def word_scales(vectors: Sequence[Floats], counts: Sequence[Longs]) -> list[Floats]:
+def word_scales(vectors: Sequence[Floats], counts: Sequence[Longs], pool: ThreadPoolExecutor) -> list[Floats]:
     """Return for each word 1 / Σ p(other) · exp(score): the ratios of its translations then sum to one.
 
     The sum is over the commonest words of the other side, and a sample that stands for the rest.
@@ -331,17 +329,23 @@ def word_scales(vectors: Sequence[Floats], counts: Sequence[Longs]) -> list[Floa
         weights[SUMMED:] *= frequency[order[SUMMED:]].sum() / max(frequency[rest].sum(), 1)
         weights /= max(frequency.sum(), 1)
         words = other[np.concatenate([order[:SUMMED], rest])].T
-        sums = np.empty(len(own), np.float32)
-        for start in range(0, len(own), 2048):
-            scores = own[start : start + 2048] @ words
-            np.exp(np.minimum(scores, LARGEST, out=scores), out=scores)
-            sums[start : start + 2048] = scores @ weights
+        blocks = [own[start : start + BLOCK] for start in range(0, len(own), BLOCK)]
+        sums = np.concatenate(list(pool.map(_sums_of_ratios, blocks, repeat(words), repeat(weights))))
         scales.append((1 / np.maximum(sums, 1e-6)).astype(np.float32))
     return scales
 
 
-def word_vectors(spelling: Spelling, table: Floats) -> Floats:
+def _sums_of_ratios(own: Floats, words: Floats, weights: Floats) -> Floats:
+    """Return for each word Σ weight · exp(score); `words` are the others' vectors, (dimensions, words)."""
+    scores = own @ words
+    np.exp(np.minimum(scores, LARGEST, out=scores), out=scores)
+    sums: Floats = (scores @ weights).astype(np.float32, copy=False)
+    return sums
+
+
+def word_vectors(side: Side) -> Floats:
     """Return the vector of each word."""
-    vectors = np.empty((len(spelling.words), table.shape[1]), np.float32)
-    compose(np.arange(len(vectors), dtype=np.int32), *spelling.rows(), table, vectors)
+    vectors = np.empty((len(side.row_offsets) - 1, side.table.shape[1]), np.float32)
+    words = np.arange(len(vectors), dtype=np.int32)
+    compose(words, side.rows, side.row_offsets, side.table, vectors)
     return vectors

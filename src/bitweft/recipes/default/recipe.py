@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -32,7 +31,7 @@ from bitweft.recipes.base import (
     Tuning,
     check_learnable,
 )
-from bitweft.recipes.beside import compile_beside
+from bitweft.recipes.beside import compile_beside, cores, has_idle_core
 from bitweft.recipes.compile import can_be_kept
 from bitweft.recipes.default.checkpoints import with_checkpoints
 from bitweft.recipes.default.coding import Coded, code_held, code_lines, code_pairs
@@ -128,7 +127,7 @@ class DefaultRecipe(Recipe):
         self.config = settings_of(DefaultConfig, config)
         self.loops = choose(running.kernels, running.device)
         self.seed = seed
-        self.threads = running.threads or _cores()
+        self.threads = running.threads or cores()
         self.record: list[Record] = []
         self.spellings: list[Spelling] = []
         self.tables: list[Floats] = []
@@ -176,7 +175,7 @@ class DefaultRecipe(Recipe):
     @classmethod
     def prepare_aligning(cls) -> bool:
         """Compile what aligning needs in another process, if there is an idle core for it."""
-        if not (_has_idle_core() and can_be_kept(refine) and needs_compiling(learning=False)):
+        if not (has_idle_core() and can_be_kept(refine) and needs_compiling(learning=False)):
             return False
         return compile_beside("bitweft.recipes.default.ahead", [refine.__name__])
 
@@ -459,15 +458,3 @@ def _all_words(spelling: Spelling) -> list[str]:
     """List the words by number; those without a spelling are letters for this purpose."""
     reserved = len(spelling.words) - len(spelling.words.entries)
     return ["x"] * reserved + list(spelling.words.entries)
-
-
-def _has_idle_core() -> bool:
-    """Tell whether a core is left beside this process and those that others run."""
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return load + 2 <= _cores() + 0.5
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -235,7 +235,7 @@ def _distance(here: np.int64, there: np.int32) -> Any:
 
 @compiled()
 def features(
-    grid: Grid, cells: tuple[Ints, Ints], s_facts: Facts, t_facts: Facts, out: Floats, start: int
+    grid: Grid, cells: tuple[Ints, Ints], s_facts: Facts, t_facts: Facts, out: Floats, start: int | np.int64
 ) -> None:
     """Fill out[:, start + n] with the numbers of cell n."""
     s_cells, t_cells = cells

@@ -24,7 +24,7 @@ from bitweft.recipes.default.compiled.features import (
     log_ratios,
 )
 from bitweft.recipes.default.compiled.posteriors import classes_and_nulls, explain_both, mean_log_ratio
-from bitweft.recipes.default.compiled.trees import Some, Trees, add_margins
+from bitweft.recipes.default.compiled.trees import Place, Some, Trees, add_margins
 from bitweft.recipes.default.compiled.types import (
     Cells,
     Doubles,
@@ -40,7 +40,7 @@ STYLE = WIDTH  # the number after those of the cell: the style that is asked for
 LEXICAL = WIDTH + 1  # the three after that: what gold links said of the words, and of the two together
 WIDE = WIDTH + 4
 FIRST = 30  # trees that every cell is put to
-BLOCK = 512  # cells that are put to the trees together: their numbers stay in the nearest cache
+BLOCK = 1040  # cells that are put to the trees together: their numbers stay in the nearest cache
 HOPELESS = 2.25  # a cell so far below the bound by then is no link: of 86,000 links in six dev texts 15 were
 
 
@@ -170,7 +170,7 @@ def look(inputs: Inputs, pairs: int, signs: Signs, tally: Tally) -> Looked:
 
 @compiled()
 def _remember(
-    inputs: Inputs, pair: int, cells: tuple[Ints, Ints], memory: Memory, out: Floats, start: int
+    inputs: Inputs, pair: int, cells: tuple[Ints, Ints], memory: Memory, out: Floats, start: Place
 ) -> None:
     """Fill in what is remembered of the words of each cell, from a column on."""
     s_words, t_words, keys, values = memory
@@ -243,7 +243,7 @@ def _room(cells: int) -> Waiting:
 
 
 @compiled()
-def _decide(waiting: Waiting, size: int, deciding: Deciding, links: Cells, n: int) -> tuple[Cells, int]:
+def _decide(waiting: Waiting, size: Place, deciding: Deciding, links: Cells, n: Place) -> tuple[Cells, Place]:
     """Put the first cells that wait to the trees, and those that are links behind the n that there are."""
     offsets, s_links, t_links, values = links
     all_odds = np.zeros(size)
@@ -273,7 +273,9 @@ def refine(
     totals = total_counts(inputs.counts)
     places = np.empty(1024, np.int32)
     links = Cells(np.zeros(pairs + 1, np.int64), places, np.empty_like(places), np.empty(1024, np.float32))
-    waiting, size, n = _room(0), 0, 0
+    waiting = _room(0)
+    size: Place = np.int64(0)
+    n: Place = np.int64(0)
     for pair in range(pairs):
         scores[pair] = 0.0
         if _empty(inputs.source, pair) or _empty(inputs.target, pair):
@@ -299,7 +301,7 @@ def refine(
 
 
 @compiled()
-def _wait(waiting: Waiting, size: int, cells: tuple[Ints, Ints], pair: int) -> int:
+def _wait(waiting: Waiting, size: Place, cells: tuple[Ints, Ints], pair: int) -> Place:
     """Put the places of a pair's cells down behind those that wait; return how many wait then."""
     s_cells, t_cells = cells
     for n in range(len(s_cells)):

@@ -14,7 +14,8 @@ import numpy as np
 from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.types import Doubles, Floats, Ints
 
-Some: TypeAlias = tuple[int | np.int64, int | np.int64]  # no literals: numba compiles anew for each of them
+Place: TypeAlias = int | np.int64  # no literals: numba compiles anew for each of them
+Some: TypeAlias = tuple[Place, Place]
 
 
 class Trees(NamedTuple):
