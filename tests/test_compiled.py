@@ -26,7 +26,7 @@ from bitweft.recipes.default.compiled.posteriors import matrices
 from bitweft.recipes.default.compiled.types import (
     CLIP,
     LARGEST,
-    NO_TABLE,
+    NONE_COMMON,
     ONE,
     Cells,
     Inputs,
@@ -298,12 +298,24 @@ def test_counts_are_found_as_in_a_dictionary(entries: dict[tuple[int, int], floa
     expected = np.array([[entries.get((target, source), 0.0) for source in range(8)] for target in range(7)])
     nothing = np.empty((0, 0), np.float32)
     own = np.full((8, 7), 2.0, np.float32)  # (source, target)
-    common = common_counts(counts)
-    assert np.array_equal(common, expected[: len(common), : len(common)].astype(np.float32))
-    for table in (common, common[:3, :3].copy(), NO_TABLE):
-        assert np.array_equal(_look_up(counts, table, *words, nothing), expected.astype(np.float32))
-        left = _look_up(counts, table, *words, own)
+    for common in (common_counts(counts), common_counts(counts, 3), NONE_COMMON):
+        size = len(common.table)
+        assert np.array_equal(common.table, expected[:size, :size].astype(np.float32))
+        assert np.array_equal(_look_up(counts, common, *words, nothing), expected.astype(np.float32))
+        left = _look_up(counts, common, *words, own)
         assert np.array_equal(left, np.maximum(expected - 2, 0).astype(np.float32))
+
+
+def test_counts_of_long_rows_are_found() -> None:
+    """Target word 5 has a count with every third source word, more of them than are gone through."""
+    sources = np.arange(0, 6 * emissions.SHORT, 3, dtype=np.int32)
+    counts = vectors_alone(6 * emissions.SHORT, 6)._replace(
+        offsets=np.array([0, 0, 0, 0, 0, 0, len(sources)]), sources=sources, values=sources + np.float32(1)
+    )
+    words = np.array([0, 1, 3, 5, 6 * emissions.SHORT - 3], np.int32), np.array([5, 4], np.int32)
+    for common in (common_counts(counts), common_counts(counts, 3), NONE_COMMON):
+        found = _look_up(counts, common, *words, np.empty((0, 0), np.float32))
+        assert found.tolist() == [[1, 0, 4, 0, 6 * emissions.SHORT - 2], [0] * 5]
 
 
 @njit

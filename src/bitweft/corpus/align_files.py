@@ -127,7 +127,7 @@ def _write_tables(
     pairs: Iterable[SentencePair],
     stream: TextIO,
     wanted: LinkOptions,
-    write: Callable[[LinkTable], list[str]],
+    write: Callable[[LinkTable], str],
     name: str | None,
 ) -> Iterator[Summary]:
     """Write links alone, many pairs at a time; those that were just learned from are not read again."""
@@ -136,14 +136,13 @@ def _write_tables(
     if tables is None:
         tables = aligner.stream_tables(pairs, decoding=wanted.decoding)
     for sizes, table in tables:
-        lines = write(table)
         if wanted.strict and (sizes > wanted.decoding.longest).any():
             place = int((sizes.max(1) > wanted.decoding.longest).argmax())
-            stream.writelines(line + "\n" for line in lines[:place])
+            stream.write(write(table.first(place)))
             source, target = sizes[place].tolist()
             raise _too_long(source, target, wanted, name, summary.pairs + place + 1)
         summary.count_table(sizes, table, wanted.decoding.longest)
-        stream.write("\n".join([*lines, ""]))
+        stream.write(write(table))
         if isinstance(pairs, Bitext) and pairs.idle():  # who sends line by line sees each answer
             stream.flush()
         yield summary

@@ -39,6 +39,12 @@ class LinkTable(NamedTuple):
         values = self.probabilities.tolist()
         return [Alignment(tuple(links[first:last]), tuple(values[first:last])) for first, last in places]
 
+    def first(self, pairs: int) -> LinkTable:
+        """Return the links of the first pairs alone."""
+        end = int(self.offsets[pairs])
+        chances = None if self.probabilities is None else self.probabilities[:end]
+        return LinkTable(self.offsets[: pairs + 1], self.source[:end], self.target[:end], chances)
+
     def with_empty(self, empty: Iterable[bool]) -> LinkTable:
         """Put pairs without links in between: `empty` says of each pair of the whole whether it is one."""
         import numpy as np

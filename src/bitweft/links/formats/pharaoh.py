@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import TypeAlias
 
 from bitweft.errors import InputError
@@ -116,27 +115,27 @@ def format_line(entry: Entry, link_format: str) -> str:
     )
 
 
-class _Texts(dict[int, str]):
-    """Write links: each text is made once, so that a link of a long text costs a look-up."""
+def format_table(table: LinkTable) -> str:
+    """Write a line of plain links for each pair of a table, with its line feed."""
+    import numpy as np
 
-    def __missing__(self, link: int) -> str:
-        text = f"{link >> _SHIFT}-{link & (1 << _SHIFT) - 1}"
-        if len(self) < _KEPT:
-            self[link] = text
-        return text
-
-
-_SHIFT = 32
-_KEPT = 1 << 16
-_TEXTS = _Texts()
-
-
-def format_table(table: LinkTable) -> list[str]:
-    """Write a line of plain links for each pair of a table, without its end."""
-    links = (table.source.astype("int64") << _SHIFT) | table.target
-    texts = list(map(_TEXTS.__getitem__, links.tolist()))
-    bounds = table.offsets.tolist()
-    return [" ".join(texts[first:last]) for first, last in pairwise(bounds)]
+    # A row for each link, and for each pair without one: digits and marks, of which not all are kept.
+    empty = table.offsets[1:] == table.offsets[:-1]
+    ends = table.offsets[1:] + np.cumsum(empty)
+    columns, kept = [], []
+    for links, mark in ((table.source, "-"), (table.target, " ")):
+        side = np.insert(links, table.offsets[1:][empty], 0)
+        for power in reversed(range(len(str(side.max(initial=0))))):
+            left = side // 10**power
+            columns.append((left % 10 + ord("0")).astype(np.uint8))
+            kept.append(left > 0 if power else np.ones(len(side), bool))
+        columns.append(np.full(len(side), ord(mark), np.uint8))
+        kept.append(np.ones(len(side), bool))
+    text, taken = np.stack(columns, 1), np.stack(kept, 1)
+    text[ends - 1, -1] = ord("\n")
+    taken[ends[empty] - 1, :-1] = False
+    lines: bytes = text[taken].tobytes()
+    return lines.decode("ascii")
 
 
 def decimal(number: float) -> str:

@@ -32,7 +32,7 @@ class LinkFormat:
     base_is_fixed: bool = True
     holds_possible: bool = False
     line_a_pair: bool = True
-    write_table: Callable[[LinkTable], list[str]] | None = None  # a line for each pair, of arrays of links
+    write_table: Callable[[LinkTable], str] | None = None  # a line for each pair, of arrays of links
 
 
 def _line_format(name: str, summary: str, *, holds_possible: bool = False) -> LinkFormat:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bitweft.recipes.default.compiled.refine import Signs, are_signs
-from bitweft.recipes.default.compiled.types import Counts, Floats, Inputs, Ints, Longs, Prior, Words
+from bitweft.recipes.default.compiled.types import Common, Counts, Inputs, Ints, Longs, Prior, Words
 from bitweft.recipes.default.compiled.vectors import compose
 from bitweft.recipes.default.learn import Text
 from bitweft.text.bitext import Lines, SentencePair
@@ -24,7 +24,7 @@ class Coded(NamedTuple):
     target: Words
     counts: Counts
     signs: Signs
-    common: Floats
+    common: Common
 
     def inputs(self, prior: Prior) -> Inputs:
         """Return what the inner loops take."""

@@ -38,7 +38,7 @@ from bitweft.recipes.default.coding import Coded, code_held, code_lines, code_pa
 from bitweft.recipes.default.compiled import needs_compiling
 from bitweft.recipes.default.compiled.refine import Deciding, are_signs, look, refine
 from bitweft.recipes.default.compiled.types import (
-    NO_TABLE,
+    NONE_COMMON,
     Cells,
     Counts,
     Doubles,
@@ -141,7 +141,7 @@ class DefaultRecipe(Recipe):
         self.refiner: Refiner = shipped()
         self.tuned: Tuned | None = None
         self.texts: Sequence[Text] | None = None  # what was learned from, if it is held
-        self.common = NO_TABLE
+        self.common = NONE_COMMON
         self.before: State | None = None  # in parts: what the last pass went by, if there is one to come
 
     @property
@@ -248,7 +248,7 @@ class DefaultRecipe(Recipe):
         self.scales = learning.scales
 
     def set_counts(self, counts: Counts) -> None:
-        """Take over counts, with the table that looks common words up."""
+        """Take over counts, with those of common words in another order."""
         self.counts = counts
         self.common = common_counts(counts)
 

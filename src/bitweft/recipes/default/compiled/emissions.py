@@ -6,8 +6,10 @@ import numpy as np
 
 from bitweft.recipes.compile import compiled
 from bitweft.recipes.default.compiled.exponentials import exponentials
-from bitweft.recipes.default.compiled.types import Counts, Floats, Inputs, Ints, Longs
+from bitweft.recipes.default.compiled.types import Common, Counts, Floats, Inputs, Ints, Longs
 from bitweft.recipes.default.compiled.vectors import pick, products
+
+SHORT = 64  # keys of a row that are gone through, not searched
 
 
 @compiled()
@@ -71,38 +73,67 @@ def _word_weights(
 
 
 @compiled()
-def look_up(counts: Counts, common: Floats, s_tokens: Ints, t_tokens: Ints, own: Floats) -> Floats:
+def look_up(counts: Counts, common: Common, s_tokens: Ints, t_tokens: Ints, own: Floats) -> Floats:
     """Look up the counts of a pair's cells, (target, source), less what the pair itself added to them.
 
-    Those of two common words stand in a table, most of the others in the short rows of rare target words.
+    Those of two common words stand in a table; others are found in the short row of the word that is not
+    common. A word that training did not see has no row.
     """
     found = np.zeros((len(t_tokens), len(s_tokens)), np.float32)
-    offsets, sources, values = counts.offsets, counts.sources, counts.values
+    size = len(common.table)
     for t in range(len(t_tokens)):
         target = t_tokens[t]
-        if target + 1 >= len(offsets):  # a word that training did not see
+        if target < size:
+            for s in range(len(s_tokens)):
+                if s_tokens[s] < size:
+                    found[t, s] = common.table[target, s_tokens[s]]
+        elif target + 1 < len(counts.offsets):
+            row = counts.offsets[target], counts.offsets[target + 1]
+            _find(counts.sources, counts.values, row, s_tokens, found[t])
+    for s in range(len(s_tokens)):
+        source = s_tokens[s]
+        if source < size or source + 1 >= len(common.offsets):
             continue
-        first, end = offsets[target], offsets[target + 1]
-        at_once = len(common) if target < len(common) else 0
-        for s in range(len(s_tokens)):
-            source = s_tokens[s]
-            if source < at_once:
-                found[t, s] = common[target, source]
-                continue
-            low, high = first, end
-            while low < high:
-                middle = (low + high) // 2
-                if sources[middle] < source:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < end and sources[low] == source:
-                found[t, s] = values[low]
+        first, end = common.offsets[source], common.offsets[source + 1]
+        for t in range(len(t_tokens)):
+            if t_tokens[t] < size:
+                place = _place(common.targets, first, end, t_tokens[t])
+                if place < end and common.targets[place] == t_tokens[t]:
+                    found[t, s] = common.values[place]
     if len(own):
         for t in range(len(t_tokens)):
             for s in range(len(s_tokens)):
                 found[t, s] = max(found[t, s] - own[s, t], np.float32(0.0))
     return found
+
+
+@compiled()
+def _find(keys: Ints, values: Floats, row: tuple[np.int64, np.int64], words: Ints, out: Floats) -> None:
+    """Put down the value of each word that is a key of the row."""
+    first, end = row
+    if end - first > SHORT:
+        for n in range(len(words)):
+            place = _place(keys, first, end, words[n])
+            if place < end and keys[place] == words[n]:
+                out[n] = values[place]
+        return
+    for place in range(first, end):  # all words are held against each key, without a branch
+        key, value = keys[place], values[place]
+        for n in range(len(words)):
+            out[n] = value if words[n] == key else out[n]
+
+
+@compiled()
+def _place(keys: Ints, first: int | np.int64, end: int | np.int64, key: np.int32) -> int | np.int64:
+    """Return the place of the first key of sorted ones that is not below a key."""
+    low, high = first, end
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled()

@@ -108,7 +108,21 @@ class Explained(NamedTuple):
     scales: Floats  # (steps or more): the scaling factors, whose product is the likelihood
 
 
-NO_TABLE: Floats = np.empty((0, 0), np.float32)
+class Common(NamedTuple):
+    """Hold the counts of common target words, those with the first numbers, in another order.
+
+    With common source words they stand in a table; with any other, by the source word, which has few.
+    """
+
+    table: Floats  # (common target words, as many source words)
+    offsets: Longs  # (source words + 1): where each begins in `targets` and `values`
+    targets: Ints  # (pairs of words): the target word of each pair
+    values: Floats  # (pairs of words)
+
+
+NONE_COMMON = Common(
+    np.empty((0, 0), np.float32), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
+)
 
 
 class Inputs(NamedTuple):
@@ -118,7 +132,7 @@ class Inputs(NamedTuple):
     target: Words
     counts: Counts
     prior: Prior
-    common: Floats = NO_TABLE  # (target words, source words): counts of the first words of each side
+    common: Common = NONE_COMMON
 
 
 class Sums(NamedTuple):
@@ -192,15 +206,20 @@ class AdamRoom(NamedTuple):
     decays: Floats  # (2, powers): the powers 0, 1, … of both moments' decay rates
 
 
-def common_counts(counts: Counts) -> Floats:
-    """Lay out the counts of the commonest words, which have the first numbers: (target, source)."""
-    size = min(COMMON, len(counts.target), len(counts.source))
+def common_counts(counts: Counts, most: int = COMMON) -> Common:
+    """Lay out the counts of the commonest target words."""
+    size = min(most, len(counts.target), len(counts.source))
     table = np.zeros((size, size), np.float32)
-    own = slice(0, counts.offsets[size])
-    targets = np.repeat(np.arange(size), np.diff(counts.offsets[: size + 1]))
-    common = counts.sources[own] < size
-    table[targets[common], counts.sources[own][common]] = counts.values[own][common]
-    return table
+    end = counts.offsets[size]
+    sources, values = counts.sources[:end], counts.values[:end]
+    targets = np.repeat(np.arange(size, dtype=np.int32), np.diff(counts.offsets[: size + 1]))
+    common = sources < size
+    table[targets[common], sources[common]] = values[common]
+    others = np.flatnonzero(~common)
+    others = others[np.argsort(sources[others], kind="stable")]
+    offsets = np.zeros(len(counts.source) + 1, np.int64)
+    np.cumsum(np.bincount(sources[others], minlength=len(counts.source)), out=offsets[1:])
+    return Common(table, offsets, targets[others], values[others])
 
 
 def new_tally(groups: int, classes: int = 1) -> Tally:
