@@ -27,7 +27,7 @@ from bitweft.recipes.paper.presets import PRESETS
 from bitweft.settings import to_mapping, with_settings
 from cells import recipe_key
 from corpora import gold_of
-from paper_cells import TABLES, Cell, kept_words, links_of
+from paper_cells import TABLES, Cell, choices_of, kept_words, links_of
 from paper_tables import WAYS, ways_of
 from published import LANGUAGES, ROWS
 from reporting import RESULTS, fill_block, new_parser, parse, span, table, write_text
@@ -90,10 +90,18 @@ def read_kept(directory: Path) -> list[Kept]:
         key, result = kept["key"], kept["result"]
         if key.get("what") == "paper" and all(key.get(name) == value for name, value in wanted.items()):
             cell = next(own for own in cells if (own.text, own.name) == (key["text"], result["cell"]))
+            _choose_anew(result["results"], path.with_suffix(".npz"), cell.text)
             preset, further = further_settings(cell, result["config"])
             run = (key["pairs"], key["seed"], preset, further, result, kept["date"], path)
             found.append(Kept(cell, *run))
     return sorted(found, key=lambda own: cells.index(own.cell))
+
+
+def _choose_anew(results: dict[str, Any], words: Path, text: str) -> None:
+    """Symmetrize in the ways that a cell was not yet looked at in, if its words are kept."""
+    if words.exists() and not set(WAYS) <= set(results["choices"]):
+        gold = {part: gold_of(text, part) for part in ("dev", "test")}
+        results["choices"] = choices_of(kept_words(words), gold)
 
 
 def runs_table(runs: Sequence[Kept]) -> str:
@@ -109,7 +117,7 @@ def runs_table(runs: Sequence[Kept]) -> str:
             row += [_figures([one[way] for one in results]), f"{cell.published[number][-1]:.1f}"]
         for way in WAYS:
             chosen = [one["choices"][way] for one in results if way in one["choices"]]
-            if len(chosen) < len(results):  # a cell from before this was looked at, whose words are not kept
+            if len(chosen) < len(results):
                 row.append("")
                 continue
             by = ", ".join(dict.fromkeys(one["heuristic"] for one in chosen))
