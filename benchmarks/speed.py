@@ -3,6 +3,7 @@
     python benchmarks/speed.py                  2,000, 20,000 and 100,000 pairs, two threads each
     python benchmarks/speed.py --all            and all pairs
     python benchmarks/speed.py --all --grown 10m   and ten million, grown from them, by bitweft alone
+    python benchmarks/speed.py --only kept      aligning with a kept model anew, the rest as it was
     python benchmarks/speed.py --publish --docs no runs: tables and figure from the JSON
 
 Five things: training plus aligning, whole processes of all; aligning with a kept model, few pairs and single
@@ -79,10 +80,13 @@ print(json.dumps(len(pairs) / (time.perf_counter() - began)))
 """
 
 
+WHAT = ("race", "phases", "kept", "cores", "length")
+
+
 class Step(NamedTuple):
     """Name one step: what is measured, on which text, with how many threads, and of which turn it is."""
 
-    what: str  # race, phases, kept, cores or length
+    what: str  # one of WHAT
     row: Row
     threads: int
     turn: int = 1
@@ -312,6 +316,14 @@ def measure_all(steps: Sequence[Step], cells: Cells, length_pairs: int) -> list[
     return found
 
 
+def with_earlier(found: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+    """Add the steps of an earlier run that were not done now; each says which code it is of."""
+    names = ("what", "row", "threads", "turn", "lengths")
+    steps = read_results(path)["steps"] if path.exists() else []
+    done = {str([step[name] for name in names]) for step in found}
+    return found + [step for step in steps if str([step[name] for name in names]) not in done]
+
+
 def publish(output: Path, docs: bool) -> None:
     """Make the Markdown, and on demand the tables and the figure of the docs, from the JSON."""
     results = read_results(output / "speed.json")
@@ -340,12 +352,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--length-pairs", type=int, default=3000, metavar="N", help="pairs of each sentence length (3000)")
     add("--turns", type=int, default=1, metavar="N", help="how often both systems run (1)")
     add("--threads", type=int, default=2, metavar="N", help="threads of both systems (2)")
+    add("--only", nargs="+", choices=WHAT, default=WHAT, help="what to measure; speed.json gives the rest")
     args = parse(parser, arguments, page="docs/performance.md", cache=CACHE / "speed")
     if not args.publish:
-        steps = steps_of(args)
+        steps = [step for step in steps_of(args) if step.what in args.only]
         require(step.row.text for step in steps)
         require_installed({system for step in steps for system in step.systems})
         found = measure_all(steps, Cells(args.cache), args.length_pairs)
+        found = with_earlier(found, args.output / "speed.json")
         results = {"about": surroundings(), "threads": args.threads, "steps": found}
         write_json(args.output / "speed.json", results)
         say(f"{args.output / 'speed.json'} is written")

@@ -478,6 +478,18 @@ def test_a_peer_from_thot_goes_on_where_it_was_stopped(
     assert sorted(tmp_path.iterdir()) == sorted(outputs)
 
 
+def test_steps_that_are_not_measured_anew_stay_as_they_were(tmp_path: Path) -> None:
+    def step(what: str, row: str, code: str) -> dict[str, Any]:
+        return {"what": what, "row": row, "threads": 2, "turn": 1, "lengths": None, "code": code}
+
+    path = tmp_path / "speed.json"
+    now = [step("kept", "small", "new"), step("race", "small", "new")]
+    assert speed.with_earlier(now, path) == now
+    earlier = [step("race", "small", "old"), step("race", "all", "old"), step("cores", "small", "old")]
+    path.write_text(json.dumps({"steps": earlier}), encoding="utf-8")
+    assert speed.with_earlier(now, path) == [*now, *earlier[1:]]
+
+
 @unix
 @pytest.mark.slow
 def test_speed_is_measured_and_published(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
