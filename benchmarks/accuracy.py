@@ -10,8 +10,8 @@ gold the shipped refiner has learned, are decided by one that has not seen that 
 trains it). Each run is a process of its own; its CPU and
 wall seconds are those of the whole process. bitweft's inner loops are compiled before, as they are once per
 installation. Every run is kept in --cache under a key of all that went into it: what was stopped goes on
-where it was. Writes accuracy.json and accuracy.md to --output; with --docs also the tables and the figure of
-docs/performance.md.
+where it was; rows and systems that are not run stay as accuracy.json has them. Writes accuracy.json and
+accuracy.md to --output; with --docs also the tables and the figure of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -173,6 +173,23 @@ def results_of(found: dict[Job, dict[str, Any]], threads: int) -> dict[str, Any]
     return {"about": surroundings(), "threads": threads, "rows": rows, "runs": list(found.values())}
 
 
+def with_earlier(results: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Add the rows, and the systems of a row, of an earlier result that were not run now."""
+    earlier = read_results(path) if path.exists() else {"rows": [], "runs": []}
+    rows = {(row["text"], row["pairs"]): row for row in earlier["rows"]}
+    for row in results["rows"]:
+        own = rows.get((row["text"], row["pairs"]), row)
+        both = {**own["systems"], **row["systems"]}
+        rows[row["text"], row["pairs"]] = {
+            **row,
+            "systems": {name: both[name] for name in SYSTEMS if name in both},
+            "reliability": row["reliability"] or own["reliability"],
+        }
+    done = {(run["system"], run["text"], run["pairs"]) for run in results["runs"]}
+    kept = [run for run in earlier["runs"] if (run["system"], run["text"], run["pairs"]) not in done]
+    return {**results, "rows": list(rows.values()), "runs": [*kept, *results["runs"]]}
+
+
 def _shown(figure: dict[str, float], digits: int = 1) -> str:
     mean = f"{figure['mean']:.{digits}f}"
     return mean if figure["runs"] == 1 else f"{mean} ± {figure['spread']:.{digits}f}"
@@ -270,7 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         require(row.text for row in rows)
         require_installed(args.systems)
         found = measure_all(jobs_of(rows, args.systems, args.seeds), Cells(args.cache), args.threads)
-        write_json(path, results_of(found, args.threads))
+        write_json(path, with_earlier(results_of(found, args.threads), path))
         say(f"{path} is written")
     results = read_results(path)
     figure = "![Test AER against the number of pairs](accuracy.svg)"

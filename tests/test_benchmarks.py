@@ -478,6 +478,27 @@ def test_a_peer_from_thot_goes_on_where_it_was_stopped(
     assert sorted(tmp_path.iterdir()) == sorted(outputs)
 
 
+def test_systems_that_are_not_run_stay_as_they_were(tmp_path: Path) -> None:
+    def result(runs: dict[tuple[str, str], str], bins: str | None) -> dict[str, Any]:
+        texts = dict.fromkeys(text for text, _ in runs)
+        rows = [
+            {"text": text, "pairs": 2, "systems": {name: f for (own, name), f in runs.items() if own == text}}
+            for text in texts
+        ]
+        found = [{"system": name, "text": text, "pairs": 2, "is": f} for (text, name), f in runs.items()]
+        return {"rows": [{**row, "reliability": bins} for row in rows], "runs": found}
+
+    path = tmp_path / "accuracy.json"
+    now = result({("a", "bitweft"): "new"}, None)
+    assert accuracy.with_earlier(now, path) == now
+    before = {("a", "bitweft"): "old", ("a", "eflomal"): "old", ("b", "bitweft"): "old"}
+    path.write_text(json.dumps(result(before, "bins")), encoding="utf-8")
+    after = {("a", "bitweft"): "new", ("a", "eflomal"): "old", ("b", "bitweft"): "old"}
+    both = accuracy.with_earlier(now, path)
+    assert both["rows"] == result(after, "bins")["rows"]
+    assert sorted(map(str, both["runs"])) == sorted(map(str, result(after, None)["runs"]))
+
+
 def test_steps_that_are_not_measured_anew_stay_as_they_were(tmp_path: Path) -> None:
     def step(what: str, row: str, code: str) -> dict[str, Any]:
         return {"what": what, "row": row, "threads": 2, "turn": 1, "lengths": None, "code": code}
