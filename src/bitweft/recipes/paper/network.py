@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from bitweft.recipes.paper.batches import Batch, Sentences
 from bitweft.recipes.paper.encoder import Dropout, Encoder, ModelConfig
 from bitweft.recipes.paper.features import Inventory
-from bitweft.recipes.paper.loops import cell_products, in_buckets, tanh
+from bitweft.recipes.paper.loops import cell_products, in_buckets, row_sums, tanh
 from bitweft.recipes.paper.vectors import FloatArray
 
 
@@ -278,13 +278,10 @@ class Network(nn.Module):
             code = code * size + buckets[:, q : q + places]
         # A source place and a tuple of buckets: the same ones come again for many target words.
         codes, own = torch.unique(code, return_inverse=True)  # (rows), (pairs, places, target)
-        table = encoded.new_zeros(())
-        for q in reversed(range(self.config.source_k1)):
-            table = table + F.embedding(codes % size, tables[q])
-            codes = codes // size
-        hidden = tanh(F.embedding(codes, encoded.flatten(0, 1)) + table)  # (rows, hidden)
+        hidden = tanh(row_sums(encoded.flatten(0, 1), tables, codes))  # (rows, hidden)
         if dropout is not None:
-            hidden = hidden * F.embedding(codes, dropout.factors(encoded).flatten(0, 1))
+            rows = codes // size**self.config.source_k1
+            hidden = hidden * F.embedding(rows, dropout.factors(encoded).flatten(0, 1))
         length = places - self.config.source_k2 + 1
         columns = torch.arange(moved.shape[0] * moved.shape[1], device=own.device).view(moved.shape[:2])
         total = moved.new_zeros(())

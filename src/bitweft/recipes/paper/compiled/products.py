@@ -1,4 +1,4 @@
-"""Dot products of chosen pairs of rows, and their gradients.
+"""Dot products of chosen pairs of rows, and their gradients; sums of chosen rows.
 
 `place` (pairs, source, target) names a row of `hidden` (rows, units) for each cell, `own` (pairs, target) a
 row of `vectors` (words, units) for each column. Numbers without a sign need no check for places counted from
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bitweft.recipes.compile import compiled
 
-Floats: TypeAlias = npt.NDArray[np.float32]
+Floats: TypeAlias = npt.NDArray[np.float32]  # or of 64 bits, all of a call
 Ints: TypeAlias = npt.NDArray[np.int64]
 BLOCK = 8  # columns whose vectors stay in the first cache while the source words pass by
 
@@ -28,10 +28,29 @@ def products(hidden: Floats, vectors: Floats, place: Ints, own: Ints, scores: Fl
             for s in range(place.shape[1]):
                 for t in range(start, min(start + BLOCK, place.shape[2])):
                     row, word = np.uint64(place[pair, s, t]), np.uint64(own[pair, t])
-                    total = np.float32(0.0)
+                    total = hidden.dtype.type(0)
                     for unit in range(units):
                         total += hidden[row, unit] * vectors[word, unit]
                     scores[pair, s, t] = total
+
+
+@compiled(entry=True)
+def sums(encoded: Floats, tables: Floats, codes: Ints, out: Floats) -> None:
+    """Write to `out` (codes, units) a row of `encoded` and one of each of `tables` (tables, size, units).
+
+    A code is the number of the row, then of the row of each table, as digits of a number to the base `size`.
+    """
+    count, size, units = tables.shape
+    for place in range(len(codes)):
+        code = codes[place]
+        row = np.uint64(code // size**count)
+        for unit in range(units):
+            out[place, unit] = encoded[row, unit]
+        for k in range(count):
+            own = np.uint64(code % size)
+            code //= size
+            for unit in range(units):
+                out[place, unit] += tables[count - 1 - k, own, unit]
 
 
 @compiled(entry=True)
