@@ -1,4 +1,4 @@
-"""Arrays that grow."""
+"""Arrays that grow, and sorted ones that are searched."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bitweft.recipes.compile import compiled
+from bitweft.recipes.default.compiled.types import Ints, Longs
 
 Number = TypeVar("Number", np.int32, np.int64, np.float32)
 
@@ -19,3 +20,18 @@ def longer(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
     for place in range(len(array)):
         copy[place] = array[place]
     return copy
+
+
+@compiled()
+def place_of(
+    keys: Ints | Longs, first: int | np.int64, end: int | np.int64, key: np.int32 | np.int64
+) -> int | np.int64:
+    """Return the place of the first key, of sorted ones from one place to another, that is not below a key."""
+    low, high = first, end
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low

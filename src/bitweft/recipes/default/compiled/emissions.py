@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bitweft.recipes.compile import compiled
+from bitweft.recipes.default.compiled.arrays import place_of
 from bitweft.recipes.default.compiled.exponentials import exponentials
 from bitweft.recipes.default.compiled.types import Common, Counts, Floats, Inputs, Ints, Longs
 from bitweft.recipes.default.compiled.vectors import pick, products
@@ -97,7 +98,7 @@ def look_up(counts: Counts, common: Common, s_tokens: Ints, t_tokens: Ints, own:
         first, end = common.offsets[source], common.offsets[source + 1]
         for t in range(len(t_tokens)):
             if t_tokens[t] < size:
-                place = _place(common.targets, first, end, t_tokens[t])
+                place = place_of(common.targets, first, end, t_tokens[t])
                 if place < end and common.targets[place] == t_tokens[t]:
                     found[t, s] = common.values[place]
     if len(own):
@@ -113,7 +114,7 @@ def _find(keys: Ints, values: Floats, row: tuple[np.int64, np.int64], words: Int
     first, end = row
     if end - first > SHORT:
         for n in range(len(words)):
-            place = _place(keys, first, end, words[n])
+            place = place_of(keys, first, end, words[n])
             if place < end and keys[place] == words[n]:
                 out[n] = values[place]
         return
@@ -121,19 +122,6 @@ def _find(keys: Ints, values: Floats, row: tuple[np.int64, np.int64], words: Int
         key, value = keys[place], values[place]
         for n in range(len(words)):
             out[n] = value if words[n] == key else out[n]
-
-
-@compiled()
-def _place(keys: Ints, first: int | np.int64, end: int | np.int64, key: np.int32) -> int | np.int64:
-    """Return the place of the first key of sorted ones that is not below a key."""
-    low, high = first, end
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @compiled()

@@ -247,8 +247,7 @@ def features(
     t_sums = _summarize(agreed, forward, backward, ratios)
     s_best, s_at, s_second, s_at2, sb_best, sb_at, sb_second, s_ratio_best, s_null, s_fertility = s_sums
     t_best, t_at, t_second, t_at2, tf_best, tf_at, tf_second, t_ratio_best, t_null, t_fertility = t_sums
-    lengths = np.float32(math.log(n / m))
-    shortest = np.float32(min(n, m))
+    lengths, shortest = np.float32(math.log(n / m)), np.float32(min(n, m))
     s_common, s_seen, s_free, s_sign = s_facts
     t_common, t_seen, t_free, t_sign = t_facts
     for at in range(len(s_cells)):

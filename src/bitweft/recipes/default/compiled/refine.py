@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bitweft.recipes.compile import compiled
-from bitweft.recipes.default.compiled.arrays import longer
+from bitweft.recipes.default.compiled.arrays import longer, place_of
 from bitweft.recipes.default.compiled.emissions import emissions, total_counts
 from bitweft.recipes.default.compiled.features import (
     WIDTH,
@@ -183,15 +183,9 @@ def _remember(
         out[LEXICAL, c] = s_words[s] if s < len(s_words) else np.float32(0.0)
         out[LEXICAL + 1, c] = t_words[t] if t < len(t_words) else np.float32(0.0)
         key = t << 32 | s
-        low, high = 0, len(keys)
-        while low < high:
-            middle = (low + high) // 2
-            if keys[middle] < key:
-                low = middle + 1
-            else:
-                high = middle
-        known = low < len(keys) and keys[low] == key
-        out[LEXICAL + 2, c] = values[low] if known else np.float32(0.0)
+        place = place_of(keys, np.int64(0), len(keys), key)
+        known = place < len(keys) and keys[place] == key
+        out[LEXICAL + 2, c] = values[place] if known else np.float32(0.0)
 
 
 @compiled()
