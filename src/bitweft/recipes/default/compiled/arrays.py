@@ -26,7 +26,7 @@ def longer(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
 def place_of(
     keys: Ints | Longs, first: int | np.int64, end: int | np.int64, key: np.int32 | np.int64
 ) -> int | np.int64:
-    """Return the place of the first key, of sorted ones from one place to another, that is not below a key."""
+    """Return the place of the first key, of sorted ones in a range of places, that is not below a key."""
     low, high = first, end
     while low < high:
         middle = (low + high) // 2
