@@ -131,7 +131,7 @@ def chosen_cells(table: str, args: argparse.Namespace) -> list[Cell]:
 def results_of(table: str, args: argparse.Namespace) -> dict[str, Any]:
     """Run what is not kept, unless only what is kept is wanted, and put the table together."""
     cells = chosen_cells(table, args)
-    tagged = any(PaperRun(cell, None, 1, tuple(args.settings)).tagged for cell in cells)
+    tagged = any(PaperRun(cell, None, 1, tuple(args.settings), args.preset).tagged for cell in cells)
     require((cell.text for cell in cells), (*FILES, *TAGS) if tagged else FILES)
     jobs = jobs_of(cells, args)
     runs = Runs(args)
