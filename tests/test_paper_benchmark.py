@@ -255,6 +255,14 @@ def test_a_size_that_a_text_does_not_have_is_all_of_it(data: Path) -> None:
     assert {job.row for job in paper.jobs_of(cells, paper.arguments(order))} == {Row("en-fr")}
 
 
+def test_settings_are_checked_with_their_preset(data: Path, tmp_path: Path) -> None:
+    """Without its preset, nothing replaced would leave windows without negatives."""
+    order = ["aggregations", "--text", "en-fr", "--cells", "lse", "--systems", "--preset", "published"]
+    paper.main([*order, "--set", "training.replacement_rate=0", "--kept", "--output", str(tmp_path)])
+    results = json.loads((tmp_path / "paper-aggregations.json").read_text(encoding="utf-8"))
+    assert results["settings"] == ["--preset published", "training.replacement_rate=0"]
+
+
 def _kept(directory: Path, name: str, *, seed: int = 1, settings: tuple[str, ...] = ()) -> None:
     """Keep a cell of English-French whose figures are made up."""
     cells = [cell for make in paper_cells.TABLES.values() for cell in make()]
