@@ -36,6 +36,7 @@ from bitweft.recipes.compile import can_be_kept
 from bitweft.recipes.default.checkpoints import with_checkpoints
 from bitweft.recipes.default.coding import Coded, code_held, code_lines, code_pairs
 from bitweft.recipes.default.compiled import needs_compiling
+from bitweft.recipes.default.compiled.counting import add_counts, add_unlinked
 from bitweft.recipes.default.compiled.refine import Deciding, are_signs, look, refine
 from bitweft.recipes.default.compiled.types import (
     NONE_COMMON,
@@ -177,7 +178,8 @@ class DefaultRecipe(Recipe):
         """Compile what aligning needs in another process, if there is an idle core for it."""
         if not (has_idle_core() and can_be_kept(refine) and needs_compiling(learning=False)):
             return False
-        return compile_beside("bitweft.recipes.default.ahead", [refine.__name__])
+        names = [loop.__name__ for loop in (add_counts, add_unlinked, refine)]
+        return compile_beside("bitweft.recipes.default.ahead", names)
 
     def fit(self, text: Iterable[SentencePair], extras: FitExtras = NO_EXTRAS) -> Iterator[Progress]:
         """Learn from the pairs, telling how far it is; done when the iterator ends."""
