@@ -25,7 +25,7 @@ from cells import digest, recipe_key
 from mert import read_candidates, tune, write_candidates
 from moses_system import Moses
 from reporting import say, write_json, write_text
-from smt_links import LINKERS, Corpus
+from smt_links import ENSEMBLE, LINKERS, Corpus, best_paper_settings
 from smt_text import Task, read_lines
 
 
@@ -96,9 +96,11 @@ class Experiment:
             with open(directory / "links", "w", encoding="utf-8", newline="\n") as stream:
                 write_alignments(stream, link(self.corpus))
 
-        own = {"version": version(package)}
+        own: dict[str, Any] = {"version": version(package)}
         if name.startswith("bitweft-"):
             own = recipe_key(name.split("-")[1])
+        if name == ENSEMBLE:
+            own["settings"] = best_paper_settings(self.task.languages)
         depends = {"text": self.training.name, "system": name, **own}
         return self.steps.step(f"links-{name}", depends, make) / "links"
 
