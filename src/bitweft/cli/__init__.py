@@ -81,7 +81,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 (data or model at fault), 2 (usage)."""
-    gc.set_threshold(100_000, 50, 50)  # lines make many short-lived tuples and no circles: look less often
+    gc.set_threshold(500_000, 50, 50)  # lines make many short-lived tuples and no circles: look less often
     atexit.register(gc.freeze)  # nor look through all there is once more before the process ends
     prepare_streams()
     exit_on_signals()  # what is unfinished is removed on SIGTERM and SIGHUP too
