@@ -14,6 +14,7 @@ import corpora
 import directions
 import paper
 import paper_cells
+import paper_errors
 import paper_runs
 import paper_speed
 import paper_tables
@@ -24,6 +25,7 @@ from bitweft.recipes.paper.decode import BestWords
 from bitweft.recipes.paper.presets import PUBLISHED
 from bitweft.sample import SamplePair, generate, natural
 from bitweft.settings import to_mapping
+from bitweft.text.bitext import SentencePair, tokenize
 from corpora import Row
 from measuring import Cost
 
@@ -332,3 +334,34 @@ def test_what_the_threshold_does_is_shown_from_kept_words(data: Path, tmp_path: 
     assert found["none"] == found["2.25"] and "**100.0**" not in found["2.25"]
     assert found["2.5"].endswith("**100.0**")  # a score of 2.5 is not above the threshold
     assert found["the paper's"].endswith("80.7, **13.2**")
+
+
+def test_wrong_links_are_told_apart_in_both_directions() -> None:
+    pair = SentencePair(tokenize("the cat and the dog ."), tokenize("le chat , le chien ici ."))
+    gold = GoldAlignment.of([(0, 0), (1, 1), (3, 3), (4, 4), (5, 6)], [(2, 2)])
+    found = Alignment.of(
+        [(3, 0), (1, 1), (5, 2), (0, 3), (1, 4), (2, 5), (5, 6)]
+    )  # `, ici` have no counterpart
+    stop, elsewhere, unlinked, other = paper_errors.KINDS
+
+    def wrong(way: str) -> list[paper_errors.Wrong]:
+        return sorted(paper_errors.wrong_links([pair], [found], [gold], way))
+
+    assert wrong("forward") == sorted(
+        [
+            (stop, ",", "."),
+            (elsewhere, "le", "the"),
+            (elsewhere, "le", "the"),
+            (other, "chien", "cat"),
+            (unlinked, "ici", "and"),
+        ]
+    )
+    assert wrong("backward") == sorted(
+        [
+            (other, ".", ","),
+            (elsewhere, "the", "le"),
+            (elsewhere, "the", "le"),
+            (other, "cat", "chien"),
+            (other, "and", "ici"),
+        ]
+    )
