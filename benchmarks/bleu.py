@@ -43,6 +43,7 @@ from reporting import (
     surroundings,
     table,
     with_progress,
+    wrapped,
     write_json,
     write_text,
 )
@@ -128,7 +129,7 @@ def markdown(report: dict[str, Any]) -> str:
         f"Measured {span(row['date'] for row in report['systems'])}. "
         f"sacreBLEU `{report['systems'][0]['signature']}`"
     )
-    return f"{stands}\n\n{table(['links', 'BLEU', 'deviation', 'runs'], rows)}\n"
+    return f"{wrapped(stands)}\n\n{table(['links', 'BLEU', 'deviation', 'runs'], rows)}\n"
 
 
 def _first(pairs: int | None) -> str:

@@ -126,13 +126,13 @@ def draw_speed(results: dict[str, Any], path: Path) -> None:
 
 def draw_bleu(report: dict[str, Any], path: Path) -> None:
     """Draw BLEU of each system: every run, the mean, and the deviation."""
-    figure = Figure(figsize=(1.3 * len(report["systems"]), 3.0))
+    figure = Figure(figsize=(max(1.3 * len(report["systems"]), 4.0), 3.4), layout="constrained")
     axes = figure.add_subplot()
     for place, row in enumerate(report["systems"]):
         color = COLORS[row["system"].partition("-")[0]]
         axes.plot([place] * len(row["bleu"]), row["bleu"], ".", color=color, alpha=0.5)
         axes.errorbar(place, row["mean"], row["deviation"] or 0, color=color, marker="o", capsize=5)
-    names = [row["system"] for row in report["systems"]]
+    names = [row["system"].replace("-", "-\n") for row in report["systems"]]
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_ylabel("BLEU, higher is better")

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from corpora import gold_of
 from paper_cells import TABLES, Cell, choices_of, kept_words, links_of
 from paper_tables import WAYS, ways_of
 from published import LANGUAGES, ROWS
-from reporting import RESULTS, fill_block, new_parser, parse, span, table, write_text
+from reporting import RESULTS, fill_block, new_parser, parse, span, table, wrapped, write_text
 
 LEAST = -1000.0  # an α that links every word
 ALPHAS = (LEAST, 1.0, 1.5, 2.0, 2.25, 2.5, 2.75, 3.0, 3.5)
@@ -151,12 +150,8 @@ def runs_markdown(runs: Sequence[Kept]) -> str:
             f"`{options}`" if options else "the default settings"
         )
         stands += f", {'one seed' if seeds == 1 else f'{seeds} seeds'}, {span(run.date for run in own)}:"
-        parts += [_wrapped(stands), runs_table(own)]
+        parts += [wrapped(stands), runs_table(own)]
     return "\n\n".join(parts) + "\n"
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
 
 
 def implied_precision(p: float, r: float, aer: float, sure: int) -> float:
@@ -201,7 +196,7 @@ def alphas_markdown(runs: Iterable[Kept]) -> str:
             pairs = "all" if run.pairs is None else f"{run.pairs:,}"
             options = " ".join(f"--set {one}" for one in run.further)
             head = f"**{run.cell.text}, {pairs} pairs, {run.cell.name}**, `{options}`, test: P, R, **AER**"
-            parts += [_wrapped(head), alphas_table(run, gold_of(run.cell.text, "test"))]
+            parts += [wrapped(head), alphas_table(run, gold_of(run.cell.text, "test"))]
     return "\n\n".join(parts) + "\n"
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -155,3 +156,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lay out a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def wrapped(text: str) -> str:
+    """Break a paragraph into lines as the documents have them; words and options stay whole."""
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
