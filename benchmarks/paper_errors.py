@@ -60,6 +60,7 @@ def errors_of(run: Kept) -> list[list[str]]:
     best = kept_words(run.path.with_suffix(".npz"))["test"]
     pairs, gold = read_pairs(text, "test", tagged=False), gold_of(text, "test")
     lines = []
+    name = " ".join([run.cell.name, *(f"`{one}`" for one in run.further if one.startswith("model."))])
     for words, way, said in zip(best, ROWS, ways_of(text), strict=False):
         for alpha in (LEAST, run.result["results"][way]["alpha"]):
             links = links_of(words, alpha, way)
@@ -67,9 +68,9 @@ def errors_of(run: Kept) -> list[list[str]]:
             kinds = Counter(own.kind for own in wrong)
             common = Counter((own.word, own.partner) for own in wrong).most_common(SHOWN)
             counts = [sum(len(own.links) for own in links), len(wrong), *(kinds[kind] for kind in KINDS)]
-            name = "none" if alpha == LEAST else f"{alpha:g}"
+            cut = "none" if alpha == LEAST else f"{alpha:g}"
             shown = ", ".join(f"{word} – {partner} {count}" for (word, partner), count in common)
-            lines.append([run.cell.name, said, name, *(f"{count:,}" for count in counts), shown])
+            lines.append([name, said, cut, *(f"{count:,}" for count in counts), shown])
     return lines
 
 
