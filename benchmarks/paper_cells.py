@@ -34,7 +34,7 @@ TEXTS = ("en-fr", "ro-en", "en-cs")
 TAGGED = ("features.source.tags=inline", "features.target.tags=inline")
 CHARACTERS = ("features.source.characters=true", "features.target.characters=true")
 COLUMNS = ("source", "score", "mean", "deviation", "probability")  # of BestWords
-WIDE = ("model.source_k1=3", "model.source_k2=3")
+WIDE = tuple(f"model.{side}_{kernel}=3" for side in ("source", "target") for kernel in ("k1", "k2"))
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def test_every_line_of_the_preset_is_a_difference_and_is_in_the_table_of_the_pag
 
 
 def test_it_has_no_biases_and_windows_start_even() -> None:
-    config = with_settings(PaperConfig(), [*PUBLISHED, "model.source_k1=3", *TINY]).model
+    config = with_settings(PaperConfig(), [*PUBLISHED, "model.target_k1=3", *TINY]).model
     net = network(config)
     texts = encoded(net)
     for _ in train(net, *texts, TrainingConfig(optimizer="sgd", rate=0.01, epochs=2, batch=2), seed=1):
