@@ -52,7 +52,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/speed.py --docs
 
 # The paper's tables 1 to 3 on all 1.13 million pairs: days of CPU time, but it goes on where it was stopped.
-# PRESET=published: the paper to the letter.
+# PRESET=published: as the paper trains (docs/paper.md).
 PRESET ?= bitweft
 paper-tables: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/paper.py 1 2 3 --text en-fr --pairs all --systems --preset $(PRESET)
