@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from sys import intern
 from typing import TypeAlias
@@ -92,7 +93,7 @@ class EncodedText:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @property
+    @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
         """Return the number of tokens of each sentence."""
         return np.diff(self.offsets)

@@ -18,6 +18,7 @@ from bitweft.recipes.paper.encoder import Dropout
 from bitweft.recipes.paper.features import EncodedText
 from bitweft.recipes.paper.network import Network
 from bitweft.recipes.paper.objective import soft_margin
+from bitweft.recipes.paper.triplets import Triplets
 from bitweft.settings import SettingError, Settings, setting
 
 REPORT_EVERY = 50
@@ -147,6 +148,7 @@ def train(
     length = -(-count // config.batch)
     tables, layers = optimizers or (table_optimizer(network, config), layer_optimizer(network, config))
     with_rates = [(tables, config.table_rate), (layers, config.rate)]
+    triplets = Triplets(network, aggregate) if in_triplets(network, config) else None
     lost, since = 0.0, 0
     for number in range(config.epochs) if epochs is None else epochs:
         dropout = _dropout(config.dropout, [seed, number], device)
@@ -161,15 +163,19 @@ def train(
             device=device,
         )
         for step, batch in enumerate(batches, number * length):
-            value = loss(network, batch, aggregate, dropout)
-            fallen = (1 - config.final_rate) * step / (length * config.epochs)
-            for one, rate in with_rates:
-                one.zero_grad()
-                one.param_groups[0]["lr"] = rate * (1 - fallen)
-            torch.autograd.backward(value)
-            for one, _ in with_rates:
-                one.step()
-            lost, since = lost + float(value.detach()), since + 1
+            left = 1 - (1 - config.final_rate) * step / (length * config.epochs)
+            if triplets is not None:
+                lost += triplets.step(batch, config.rate * left, config.table_rate * left)
+            else:
+                value = loss(network, batch, aggregate, dropout)
+                for one, rate in with_rates:
+                    one.zero_grad()
+                    one.param_groups[0]["lr"] = rate * left
+                torch.autograd.backward(value)
+                for one, _ in with_rates:
+                    one.step()
+                lost += float(value.detach())
+            since += 1
             if (step + 1) % REPORT_EVERY == 0 or (step + 1) % length == 0:
                 if not math.isfinite(lost):
                     raise UsageError(
@@ -178,6 +184,14 @@ def train(
                     )
                 yield Progress(step + 1, length * config.epochs, phase, lost / since)
                 lost, since = 0.0, 0
+
+
+def in_triplets(network: Network, config: TrainingConfig) -> bool:
+    """Tell whether `Triplets`, which is quicker, can take the steps."""
+    plain = (
+        config.optimizer == "sgd" and config.batch == 1 and not config.dropout and not config.replacement_rate
+    )
+    return plain and Triplets.can_learn(network)
 
 
 def _dropout(rate: float, seed: Sequence[int], device: str) -> Dropout | None:

@@ -77,3 +77,43 @@ def product_gradients(
                         hidden_gradient[row, unit] += weight * vectors[word, unit]
                     for unit in range(units):
                         vectors_gradient[word, unit] += weight * hidden[row, unit]
+
+
+@compiled(entry=True)
+def sum_gradients(codes: Ints, gradient: Floats, encoded: Floats, tables: Floats) -> None:
+    """Add the gradients of `encoded` and `tables`, given those of the sums that `sums` made of them."""
+    count, size, units = tables.shape
+    for place in range(len(codes)):
+        code = codes[place]
+        row = np.uint64(code // size**count)
+        for unit in range(units):
+            encoded[row, unit] += gradient[place, unit]
+        for k in range(count):
+            own = np.uint64(code % size)
+            code //= size
+            for unit in range(units):
+                tables[count - 1 - k, own, unit] += gradient[place, unit]
+
+
+@compiled(entry=True)
+def number_codes(buckets: Ints, count: int, size: int, own: Ints, codes: Ints) -> int:
+    """Number what `sums` is to add up, each once; return how much that is.
+
+    A place of the source and a target word see `count` buckets one below the other in `buckets` (places +
+    count − 1, target). Writes the number of each to `own` (places, target), and their codes to `codes`.
+    """
+    found = 0
+    for place in range(own.shape[0]):
+        begin = found
+        for t in range(own.shape[1]):
+            code = place
+            for q in range(count):
+                code = code * size + buckets[place + q, t]
+            number = begin
+            while number < found and codes[number] != code:
+                number += 1
+            if number == found:
+                codes[number] = code
+                found += 1
+            own[place, t] = number
+    return found
