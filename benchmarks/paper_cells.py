@@ -150,7 +150,7 @@ def links_of(words: Sequence[BestWords], alpha: float, way: str) -> list[Alignme
     return [alignment.inverse() for alignment in found] if way == "backward" else found
 
 
-def _directions(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) -> dict[str, Any]:
+def directions_of(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) -> dict[str, Any]:
     """Score each direction by itself, with the α that is best for it on dev."""
     result: dict[str, Any] = {}
     for row, tune, final in zip(ROWS, best["dev"], best["test"], strict=False):
@@ -261,7 +261,7 @@ class PaperRun:
         seconds = cpu_seconds() - began
         best = {"dev": recipe.best(dev), "test": recipe.best(test)}
         keep_words(best, words)
-        results = _directions(best, gold)
+        results = directions_of(best, gold)
         results["choices"] = choices_of(best, gold)
         recipe.tune(dev, gold["dev"])
         decoding = recipe.config.decoding

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from bitweft.links.alignment import Alignment, GoldAlignment
 from bitweft.text.bitext import SentencePair
 from corpora import gold_of
-from paper_cells import kept_words, links_of, read_pairs
+from paper_cells import links_of, read_pairs
 from paper_runs import LEAST, Kept, read_kept
 from paper_tables import ways_of
 from published import ROWS
@@ -57,10 +57,9 @@ def wrong_links(
 def errors_of(run: Kept) -> list[list[str]]:
     """Lay out the wrong links of test, each direction without a threshold and with the one chosen on dev."""
     text = run.cell.text
-    best = kept_words(run.path.with_suffix(".npz"))["test"]
+    best = run.words()["test"]
     pairs, gold = read_pairs(text, "test", tagged=False), gold_of(text, "test")
     lines = []
-    name = " ".join([run.cell.name, *(f"`{one}`" for one in run.further if one.startswith("model."))])
     for words, way, said in zip(best, ROWS, ways_of(text), strict=False):
         for alpha in (LEAST, run.result["results"][way]["alpha"]):
             links = links_of(words, alpha, way)
@@ -70,7 +69,7 @@ def errors_of(run: Kept) -> list[list[str]]:
             counts = [sum(len(own.links) for own in links), len(wrong), *(kinds[kind] for kind in KINDS)]
             cut = "none" if alpha == LEAST else f"{alpha:g}"
             shown = ", ".join(f"{word} – {partner} {count}" for (word, partner), count in common)
-            lines.append([name, said, cut, *(f"{count:,}" for count in counts), shown])
+            lines.append([run.name, said, cut, *(f"{count:,}" for count in counts), shown])
     return lines
 
 
@@ -80,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--cells", type=Path, default=RESULTS / "cells", metavar="DIR", help="kept cells")
     args = parse(parser, argv, page="docs/experiments.md")
     runs = [run for run in read_kept(args.cells) if run.pairs is None]
-    lines = [line for run in runs if run.path.with_suffix(".npz").exists() for line in errors_of(run)]
+    lines = [line for run in runs if run.has_words for line in errors_of(run)]
     text = table(HEAD, lines) + "\n"
     write_text(args.output / "paper-errors.md", text)
     print(text)

@@ -6,7 +6,7 @@ Cells come from benchmarks/paper.py, which keeps them in benchmarks/results/cell
 and the same further settings stand in one table: each direction with the α that is best for it on dev, and
 both symmetrized by grow-diag-final-and, by the best on dev of the paper's four heuristics, with one α and
 with one for each direction, and of these and the strict rules. Where the best words of a cell are kept beside
-it, a second table shows what α does to it.
+it, a second table shows what α does to it, and a third what a variance does in the place of a deviation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,17 @@ from bitweft.recipes.paper.presets import PRESETS
 from bitweft.settings import to_mapping, with_settings
 from cells import recipe_key
 from corpora import gold_of
-from paper_cells import TABLES, Cell, choices_of, kept_words, links_of
+from paper_cells import TABLES, Cell, Words, choices_of, directions_of, kept_words, links_of
 from paper_tables import WAYS, ways_of
 from published import LANGUAGES, ROWS
 from reporting import RESULTS, fill_block, new_parser, parse, span, table, wrapped, write_text
 
 LEAST = -1000.0  # an α that links every word
-ALPHAS = (LEAST, 1.0, 1.5, 2.0, 2.25, 2.5, 2.75, 3.0, 3.5)
+ALPHAS = {
+    "deviation": (LEAST, 1.0, 1.5, 2.0, 2.25, 2.5, 2.75, 3.0, 3.5),
+    "variance": (LEAST, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5),
+}
+POWERS = {"deviation": 1, "variance": 2}  # of the deviation
 Flat = dict[str, Any]
 
 
@@ -53,6 +57,41 @@ class Kept:
     def group(self) -> tuple[str, int | None, str, tuple[str, ...]]:
         """Tell which cells it stands beside."""
         return self.cell.text, self.pairs, self.preset, self.further
+
+    @property
+    def options(self) -> str:
+        """Write what it was run with, as options of the command line."""
+        preset = [f"--preset {self.preset}"] if self.preset != "bitweft" else []
+        return " ".join([*preset, *(f"--set {one}" for one in self.further)])
+
+    @property
+    def name(self) -> str:
+        """Name it by its cell and what its network or training is."""
+        preset = [f"`{self.preset}`"] if self.preset != "bitweft" else []
+        further = [f"`{one}`" for one in self.further if one.startswith("model.")]
+        return " ".join([self.cell.name, *preset, *further])
+
+    def words(self, spread: str | None = None) -> dict[str, Words]:
+        """Give the best words of dev and test, with σ⁻ as it was or as another spread."""
+        best = kept_words(self.path.with_suffix(".npz"))
+        if spread is None:
+            return best
+        power = POWERS[spread] / POWERS[self.spread]
+        found = {}
+        for part, ways in best.items():
+            ahead, back = ([replace(own, deviation=own.deviation**power) for own in words] for words in ways)
+            found[part] = ahead, back
+        return found
+
+    @property
+    def has_words(self) -> bool:
+        """Tell whether its best words are kept."""
+        return self.path.with_suffix(".npz").exists()
+
+    @property
+    def spread(self) -> str:
+        """Tell what σ⁻ is: a deviation, or a variance."""
+        return str(self.result["config"]["decoding"]["spread"])
 
 
 def _flat(mapping: Mapping[str, Any], prefix: str = "") -> Flat:
@@ -142,9 +181,8 @@ def runs_markdown(runs: Sequence[Kept]) -> str:
     parts = []
     for group in order:
         own = [run for run in runs if run.group == group]
-        text, pairs, preset, further = group
-        said = [f"--preset {preset}"] if preset != "bitweft" else []
-        options = " ".join([*said, *(f"--set {one}" for one in further)])
+        text, pairs, *_ = group
+        options = own[0].options
         seeds = len({run.seed for run in own})
         stands = f"**{text}, {'all' if pairs is None else f'{pairs:,}'} pairs**, " + (
             f"`{options}`" if options else "the default settings"
@@ -166,10 +204,10 @@ def implied_precision(p: float, r: float, aer: float, sure: int) -> float:
 
 def alphas_table(run: Kept, gold: Sequence[GoldAlignment]) -> str:
     """Lay out what the threshold does to test: P, R and AER by α, each direction and symmetrized."""
-    best = kept_words(run.path.with_suffix(".npz"))["test"]
+    best = run.words()["test"]
     forward, backward, _ = ways_of(run.cell.text)
     lines = []
-    for alpha in ALPHAS:
+    for alpha in ALPHAS[run.spread]:
         sides = [links_of(words, alpha, way) for words, way in zip(best, ROWS, strict=False)]
         grown = [symmetrize_all(sides[0], sides[1], name) for name in ("grow-diag-final-and", "grow-diag")]
         scores = [evaluate(found, gold) for found in (*sides, *grown)]
@@ -192,21 +230,54 @@ def alphas_markdown(runs: Iterable[Kept]) -> str:
     """Write such a table for every cell that is the paper's + POS + diag and has its words kept."""
     parts = []
     for run in runs:
-        if run.cell.name in ("+ POS + diag", "single") and run.path.with_suffix(".npz").exists():
+        if run.cell.name in ("+ POS + diag", "single") and run.has_words:
             pairs = "all" if run.pairs is None else f"{run.pairs:,}"
-            options = " ".join(f"--set {one}" for one in run.further)
-            head = f"**{run.cell.text}, {pairs} pairs, {run.cell.name}**, `{options}`, test: P, R, **AER**"
+            head = (
+                f"**{run.cell.text}, {pairs} pairs, {run.cell.name}**, `{run.options}`, test: P, R, **AER**"
+            )
             parts += [wrapped(head), alphas_table(run, gold_of(run.cell.text, "test"))]
     return "\n\n".join(parts) + "\n"
 
 
+def spreads_markdown(runs: Iterable[Kept]) -> str:
+    """Lay out AER of dev and test by what σ⁻ is, α chosen on dev for each direction."""
+    head = ["", "pairs", *(f"{way}: {one}" for way in (*ROWS[:2], "gdfa") for one in POWERS)]
+    lines = []
+    for run in runs:
+        if not run.has_words:
+            continue
+        gold = {part: gold_of(run.cell.text, part) for part in ("dev", "test")}
+        columns = []
+        for spread in POWERS:
+            best = run.words(spread)
+            ways = directions_of(best, gold)
+            errors = []
+            for part in ("dev", "test"):
+                sides = [
+                    links_of(words, ways[way]["alpha"], way)
+                    for words, way in zip(best[part], ways, strict=True)
+                ]
+                both = symmetrize_all(sides[0], sides[1], "grow-diag-final-and")
+                errors.append(100 * evaluate(both, gold[part]).aer)
+            each = [(ways[way]["dev_aer"], ways[way]["aer"]) for way in ways]
+            columns.append([f"{dev:.1f}, **{test:.1f}**" for dev, test in (*each, errors)])
+        pairs = "all" if run.pairs is None else f"{run.pairs:,}"
+        lines.append([run.name, pairs, *(cell for both in zip(*columns, strict=True) for cell in both)])
+    return table(head, lines) + "\n"
+
+
 def main(argv: Sequence[str] | None = None) -> None:
-    """Write both blocks."""
+    """Write the three blocks."""
     parser = new_parser(__doc__)
     parser.add_argument("--cells", type=Path, default=RESULTS / "cells", metavar="DIR", help="kept cells")
     args = parse(parser, argv, page="docs/results.md")
     runs = read_kept(args.cells)
-    for name, text in (("paper-runs", runs_markdown(runs)), ("paper-alphas", alphas_markdown(runs))):
+    made = {
+        "paper-runs": runs_markdown(runs),
+        "paper-alphas": alphas_markdown(runs),
+        "paper-spreads": spreads_markdown(runs),
+    }
+    for name, text in made.items():
         write_text(args.output / f"{name}.md", text)
         print(text)
         if args.page is not None:

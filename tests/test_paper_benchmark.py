@@ -230,7 +230,8 @@ def test_other_sizes_have_a_figure_of_their_own(tmp_path: Path) -> None:
 
 def test_the_page_has_a_block_for_every_table() -> None:
     page = (corpora.ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    for name in ("bleu", "paper-runs", "paper-alphas", *(f"paper-{table}" for table in paper_cells.TABLES)):
+    blocks = ("bleu", "paper-runs", "paper-alphas", "paper-spreads")
+    for name in (*blocks, *(f"paper-{table}" for table in paper_cells.TABLES)):
         assert page.count(f"<!-- {name} -->") == page.count(f"<!-- /{name} -->") == 1
 
 
@@ -334,6 +335,25 @@ def test_what_the_threshold_does_is_shown_from_kept_words(data: Path, tmp_path: 
     assert found["none"] == found["2.25"] and "**100.0**" not in found["2.25"]
     assert found["2.5"].endswith("**100.0**")  # a score of 2.5 is not above the threshold
     assert found["the paper's"].endswith("80.7, **13.2**")
+
+
+@pytest.mark.parametrize("spread", ["deviation", "variance"])
+def test_a_variance_is_shown_beside_a_deviation(
+    spread: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A right link scores 2, a wrong one 4.4; with deviations of 1 and 2 only variances part them."""
+    _kept(tmp_path, "single", settings=(f"decoding.spread={spread}",))
+    (run,) = paper_runs.read_kept(tmp_path)
+    deviation = np.array([1.0, 2.0]) ** (2 if spread == "variance" else 1)
+    score, both = np.array([2.0, 4.4]), np.arange(2)
+    words = [BestWords(both, score, np.zeros(2), deviation, np.ones(2))]
+    paper_cells.keep_words({"dev": (words, words), "test": (words, words)}, run.path.with_suffix(".npz"))
+    monkeypatch.setattr(paper_runs, "gold_of", lambda *_: [GoldAlignment.of([(0, 0)])])
+    (line,) = paper_runs.spreads_markdown([run]).splitlines()[2:]
+    assert line.split(" | ")[2:] == ["33.3, **33.3**", "0.0, **0.0**"] * 2 + [
+        "33.3, **33.3**",
+        "0.0, **0.0** |",
+    ]
 
 
 def test_wrong_links_are_told_apart_in_both_directions() -> None:
