@@ -18,9 +18,9 @@ from bitweft.links.evaluate import Score, evaluate
 from bitweft.links.symmetrize import symmetrize_all
 from bitweft.recipes.base import FitExtras
 from bitweft.recipes.paper.config import PaperConfig
-from bitweft.recipes.paper.decode import CHOICES, BestWords
+from bitweft.recipes.paper.decode import CHOICES, BestWords, DecodingConfig
 from bitweft.recipes.paper.presets import preset
-from bitweft.recipes.paper.recipe import ALPHAS, PaperRecipe
+from bitweft.recipes.paper.recipe import PaperRecipe
 from bitweft.settings import Settings, to_mapping, with_settings
 from bitweft.storage.checkpoint import Checkpoint
 from bitweft.text.bitext import Sentence, SentencePair
@@ -33,6 +33,7 @@ from reporting import say
 TEXTS = ("en-fr", "ro-en", "en-cs")
 TAGGED = ("features.source.tags=inline", "features.target.tags=inline")
 CHARACTERS = ("features.source.characters=true", "features.target.characters=true")
+ALPHAS = DecodingConfig().alphas
 COLUMNS = ("source", "score", "mean", "deviation", "probability")  # of BestWords
 WIDE = tuple(f"model.{side}_{kernel}=3" for side in ("source", "target") for kernel in ("k1", "k2"))
 

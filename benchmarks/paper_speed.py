@@ -16,6 +16,7 @@ import torch
 
 from bitweft.recipes.base import Running
 from bitweft.recipes.paper.config import PaperConfig
+from bitweft.recipes.paper.presets import preset
 from bitweft.recipes.paper.recipe import PaperRecipe
 from bitweft.settings import with_settings
 from bitweft.text.bitext import SentencePair
@@ -39,6 +40,7 @@ SETTINGS = {
     "single words, three negative sentences": ("training.word_epochs=1",),
     "target 3/3, source 1/1, every second center replaced": (*WINDOWS, "training.replacement_rate=0.5"),
     "target 3/3, source 1/1, every center replaced": WINDOWS,
+    "`--preset published`: source 3/3, target 1/1, a triplet a step": preset("published"),
 }
 
 

@@ -10,10 +10,18 @@ import numpy as np
 import pytest
 import torch
 
+from bitweft.progress import Progress
+from bitweft.recipes.paper import fitting
 from bitweft.recipes.paper import train as training
 from bitweft.recipes.paper.batches import Batch, Drawing, Sentences, make_batch, padded
 from bitweft.recipes.paper.config import PaperConfig
-from bitweft.recipes.paper.decode import DecodingConfig, NegativeScores, best_words, negative_scores
+from bitweft.recipes.paper.decode import (
+    BestWords,
+    DecodingConfig,
+    NegativeScores,
+    best_words,
+    negative_scores,
+)
 from bitweft.recipes.paper.encoder import ModelConfig
 from bitweft.recipes.paper.features import EncodedText, FeatureConfig, Inventory, SideConfig
 from bitweft.recipes.paper.network import Network
@@ -117,6 +125,12 @@ def test_equation_5_by_brute_force() -> None:
     assert kept == sorted(kept, reverse=True) and len(set(kept)) > 2  # the threshold decides something
 
 
+def test_a_score_must_be_above_its_threshold() -> None:
+    mean, deviation, nothing = np.array([0.5, 0.5]), np.array([0.25, 0.25]), np.zeros(2)
+    best = BestWords(np.array([0, 1]), np.array([1.0, 1.000001]), mean, deviation, nothing)
+    assert best.links(2.0).links == ((1, 1),)  # 0.5 + 2 · 0.25 is not above itself
+
+
 def test_characters_are_averaged() -> None:
     side = SideConfig(characters=True)
     words = [("ab", "abc", "a")]
@@ -153,6 +167,24 @@ def test_each_stage_has_its_negatives(monkeypatch: pytest.MonkeyPatch) -> None:
         assert {sentences for sentences, _ in seen["windows"]} == {0 if extra else 1}
         tokens = sum(len(pair.source) + len(pair.target) for pair in text)
         assert sum(replaced for _, replaced in seen["windows"]) == tokens  # once each, in both directions
+
+
+def test_each_stage_has_its_rates_and_its_share_of_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    stages: dict[bool, TrainingConfig] = {}
+
+    def noting(
+        network: Network, source: EncodedText, target: EncodedText, config: TrainingConfig, **_: object
+    ) -> list[Progress]:
+        stages[network.config.single_words] = config
+        return []
+
+    monkeypatch.setattr(fitting, "train", noting)
+    settings = ["training.rate=0.01", "training.table_rate=0.2", "training.window_rate=0.5"]
+    settings += ["training.share=0.8", "training.window_share=0.3", "model.hidden=4", "model.output=4"]
+    list(PaperRecipe(with_settings(PaperConfig(), settings)).fit(bitext(generate(10))[0]))
+    words, windows = stages[True], stages[False]
+    assert (words.rate, words.table_rate, words.share) == (0.01, 0.2, 0.8)
+    assert (windows.rate, windows.table_rate, windows.share) == (0.005, 0.1, 0.3)
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])

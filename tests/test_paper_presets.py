@@ -1,8 +1,9 @@
-"""The preset that is the paper to the letter: what it sets, and what those settings do."""
+"""The preset that trains as the paper does: what it sets, and what those settings do."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +13,19 @@ import torch
 from bitweft import Aligner
 from bitweft.cli import main
 from bitweft.errors import UsageError
+from bitweft.links.alignment import Alignment
 from bitweft.links.evaluate import evaluate
+from bitweft.links.symmetrize import symmetrize_all
+from bitweft.recipes.paper import decode
 from bitweft.recipes.paper.aggregation import aggregation
 from bitweft.recipes.paper.batches import Drawing, make_batch
 from bitweft.recipes.paper.config import PaperConfig
-from bitweft.recipes.paper.decode import PAPER_HEURISTICS, DecodingConfig, negative_scores
+from bitweft.recipes.paper.decode import PAPER_HEURISTICS, STRICT_HEURISTICS, DecodingConfig, negative_scores
 from bitweft.recipes.paper.encoder import ModelConfig
 from bitweft.recipes.paper.features import EncodedText, FeatureConfig, Inventory, SideConfig
 from bitweft.recipes.paper.network import Network
 from bitweft.recipes.paper.presets import PRESETS, PUBLISHED, preset
-from bitweft.recipes.paper.recipe import ALPHAS, PaperRecipe
+from bitweft.recipes.paper.recipe import PaperRecipe
 from bitweft.recipes.paper.train import TrainingConfig, layer_optimizer, loss, table_optimizer, train
 from bitweft.recipes.paper.vectors import hellinger_vectors
 from bitweft.sample import bitext, generate
@@ -50,10 +54,10 @@ def test_the_preset_is_kept_with_the_model_and_other_settings_come_after_it(tmp_
     for path, side in zip((tmp_path / "en", tmp_path / "fr"), zip(*text, strict=True), strict=True):
         path.write_text("".join(f"{sentence.text}\n" for sentence in side), encoding="utf-8")
     order = ["train", str(tmp_path / "en"), str(tmp_path / "fr"), "-o", str(tmp_path / "m"), "-q"]
-    options = [part for own in (*TINY, "training.epochs=1") for part in ("--set", own)]
+    options = [part for own in TINY for part in ("--set", own)]
     assert main([*order, "--recipe", "paper", "--preset", "published", *options]) == 0
     recipe = Aligner.load(tmp_path / "m").recipe
-    expected = with_settings(PaperConfig(), [*PUBLISHED, *TINY, "training.epochs=1"])
+    expected = with_settings(PaperConfig(), [*PUBLISHED, *TINY])
     assert recipe.config == expected and expected.training.epochs == 1
     order[order.index(str(tmp_path / "m"))] = str(tmp_path / "other")
     assert main([*order, "--preset", "published"]) == 2  # of the default recipe
@@ -140,16 +144,42 @@ def test_centers_of_whole_sentences_are_replaced() -> None:
     assert ((replaced > 70) & (replaced < 130)).all()
 
 
+def test_new_centers_come_from_the_whole_text_by_frequency() -> None:
+    source, target = encoded(network())
+    times = np.zeros(1 + int(target.words.max()))
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        batch = make_batch(source, target, np.array([0]), Drawing(1, 1.0, np.arange(4)), random=random)
+        assert batch.negatives.tolist() == [[1]] and batch.replaced_mask.all()
+        drawn = batch.target.words.flatten()[batch.replacements[0]]
+        np.add.at(times, drawn.numpy(), 1)
+        assert batch.target.lengths.tolist()[2:] == [4] and len(drawn) == 4  # the new centers themselves
+    expected = np.bincount(target.words) / len(target.words)
+    assert (times / times.sum()).tolist() == pytest.approx(expected.tolist(), abs=0.03)
+
+
+def test_centers_are_replaced_where_both_windows_are_wide() -> None:
+    published = with_settings(PaperConfig(), PUBLISHED)
+    assert published.training.replacement_rate == 0.5 and published.learning.replacement_rate == 0
+    both = with_settings(published, ["model.target_k1=3"])
+    assert both.learning.replacement_rate == 0.5
+    printed = with_settings(both, ["model.source_k1=1", "model.source_k2=1"])
+    assert printed.learning.replacement_rate == 0
+    assert with_settings(printed, ["training.replacement_where=any"]).learning.replacement_rate == 0.5
+    assert PaperConfig().learning == PaperConfig().training
+
+
 def test_a_batch_of_one_needs_negatives_from_the_text() -> None:
     with pytest.raises(UsageError, match="batch must be 2 or greater"):
         TrainingConfig(batch=1)
-    assert TrainingConfig(batch=1, negatives_from="text").batch == 1
+    rows, config = np.arange(4), TrainingConfig(batch=1, negatives_from="text")
+    assert config.drawing(rows).text is rows and TrainingConfig().drawing(rows).text is None
 
 
 def test_tuning_chooses_from_the_papers_heuristics_and_an_alpha_for_each_direction() -> None:
     text, gold = bitext(generate(30))
     pairs = list(text)
-    recipe = PaperRecipe(with_settings(PaperConfig(), [*PUBLISHED, *TINY, "training.epochs=1"]))
+    recipe = PaperRecipe(with_settings(PaperConfig(), [*PUBLISHED, *TINY]))
     for _ in recipe.fit(text):
         pass
     recipe.tune(pairs, gold)
@@ -158,10 +188,35 @@ def test_tuning_chooses_from_the_papers_heuristics_and_an_alpha_for_each_directi
     alphas = (chosen.alpha, chosen.backward_alpha)
     for way, (words, own) in enumerate(zip(recipe.best(pairs), alphas, strict=True)):
         found = {}
-        for alpha in ALPHAS:
+        for alpha in chosen.alphas:
             links = [best.links(alpha) for best in words]
             found[alpha] = evaluate([one.inverse() for one in links] if way else links, gold).aer
         assert found[own] == min(found.values())
+
+
+@pytest.mark.parametrize(
+    ("choices", "tried"),
+    [("all", (*PAPER_HEURISTICS, *STRICT_HEURISTICS)), ("paper", PAPER_HEURISTICS), ("none", ("grow-diag",))],
+)
+def test_tuning_tries_the_heuristics_it_may_choose_from(
+    choices: str, tried: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, gold = bitext(generate(5))
+    settings = [*TINY, "training.epochs=0", "decoding.heuristic=grow-diag", f"decoding.choose_from={choices}"]
+    recipe = PaperRecipe(with_settings(PaperConfig(), settings))
+    for _ in recipe.fit(text):
+        pass
+    seen: set[str] = set()
+
+    def noting(
+        forward: Iterable[Alignment], backward: Iterable[Alignment], heuristic: str
+    ) -> Iterator[Alignment]:
+        seen.add(heuristic)
+        return symmetrize_all(forward, backward, heuristic)
+
+    monkeypatch.setattr("bitweft.recipes.paper.recipe.symmetrize_all", noting)
+    recipe.tune(list(text), gold)
+    assert seen == {"grow-diag", *tried}  # that of the settings is scored to begin with
 
 
 def test_variance_where_the_word_is_taken_for_the_sign() -> None:
@@ -172,6 +227,32 @@ def test_variance_where_the_word_is_taken_for_the_sign() -> None:
         for spread in ("deviation", "variance")
     ]
     assert torch.allclose(found[0].deviation ** 2, found[1].deviation)
+
+
+@pytest.mark.parametrize(
+    ("settings", "groups"),
+    [
+        (DecodingConfig(), [1, 1, 2, 4]),
+        (DecodingConfig(sharing=3), [1, 1, 1, 2, 3]),
+        (DecodingConfig(sharing=1, negatives=2), [1] * 8),
+        (DecodingConfig(sharing=1, sentences=5), [1] * 5),
+    ],
+)
+def test_sentences_are_scored_with_their_negatives(
+    settings: DecodingConfig, groups: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = network().double()
+    scored: list[tuple[int, int]] = []
+    monkeypatch.setattr(decode, "_add_scores", lambda *own: scored.append((len(own[-1]), len(own[-2]))))
+    rows = np.array([0, 1, 1, 2, 3, 3, 3, 3])  # of 4, 2, 3 and 1 target words
+    negative_scores([net], *encoded(net), rows, settings, seed=1)
+    assert sorted(own for own, _ in scored) == groups
+    assert {others for _, others in scored} == {min(settings.negatives, len(rows))}
+
+
+def test_tuning_tries_alphas_by_steps() -> None:
+    assert DecodingConfig().alphas[:3] == (-1, -0.75, -0.5) and DecodingConfig().alphas[-1] == 4
+    assert DecodingConfig(alpha_step=0.1).alphas[20:22] == (1, 1.1)
 
 
 def test_k_may_be_the_longest_word() -> None:

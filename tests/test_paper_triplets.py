@@ -34,7 +34,7 @@ TARGET = [
     ("w|N",),
 ]
 SIZES = ("hidden=7", "output=6", "words=5", "tags=3", "more=2", "target_k1=1", "target_k2=1")
-PLAIN = with_settings(PaperConfig(), PUBLISHED).training
+PLAIN = with_settings(PaperConfig(), PUBLISHED).learning
 WINDOWS = ("source_k1=3", "source_k2=5")
 TAGS = SideConfig(tags="inline")
 

@@ -29,7 +29,7 @@ SHADES = " ░▒▓█"
 NEIGHBORS = 7
 NEXT = (
     (
-        "the paper to the letter",
+        "train as the paper does",
         "bitweft train YOUR.en YOUR.fr -o m.weft --recipe paper --preset published",
     ),
     ("table 1 on the Hansards", "python benchmarks/paper.py aggregations --text en-fr --systems"),

@@ -45,9 +45,9 @@ class Sentences:
 class Batch:
     """Hold sentence pairs and what is to be told from them.
 
-    `target` has the pairs' own sentences first; others that serve as negatives may follow. `negatives` names
-    some of them for each pair. `replaced` names words of the own target sentence whose windows get another
-    center: the words `replacements`, places in the whole padded batch.
+    `target` has the pairs' own sentences first; others that serve as negatives may follow, and new centers.
+    `negatives` names some of them for each pair. `replaced` names words of the own target sentence whose
+    windows get another center: the words `replacements`, places in the whole padded batch.
     """
 
     source: Sentences
@@ -63,12 +63,20 @@ class Batch:
         return len(self.source.words)
 
 
-def padded(text: EncodedText, rows: Rows, device: str = "cpu") -> Sentences:
-    """Take sentences out of a text, one below the other."""
+def padded(text: EncodedText, rows: Rows, device: str = "cpu", single: Rows | None = None) -> Sentences:
+    """Take sentences out of a text, one below the other.
+
+    Below them stand single words, if their places in the text are given: (sentences, length), no row longer
+    than the longest sentence.
+    """
     lengths = text.offsets[rows + 1] - text.offsets[rows]
     place = np.arange(max(1, int(lengths.max(initial=0))))
+    index = text.offsets[rows][:, None] + place
+    if single is not None:
+        lengths = np.append(lengths, np.full(len(single), single.shape[1]))
+        index = np.concatenate([index, np.pad(single, ((0, 0), (0, len(place) - single.shape[1])))])
     there = place < lengths[:, None]
-    index = np.where(there, text.offsets[rows][:, None] + place, 0)
+    index = np.where(there, index, 0)
 
     def take(values: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         if not len(values):
@@ -118,8 +126,9 @@ def batch_rows(
 class Drawing:
     """Say how negatives are drawn: how many other sentences, from where; how many centers, of what.
 
-    Sentences come from the pairs of the batch, or are added to it from `text`. Centers are replaced for a
-    share of the words of each sentence or, `by_example`, for all words of a share of the sentences.
+    Both come from the pairs of the batch or, if `text` names pairs, are added to it: sentences of these,
+    centers from all words of the text. Centers are replaced for a share of the words of each sentence or,
+    `by_example`, for all words of a share of the sentences.
     """
 
     negatives: int
@@ -140,17 +149,22 @@ def make_batch(
     """Put pairs together and draw negatives: other pairs' target sentences, windows with another center."""
     others, added = _other_sentences(rows, drawing, random)
     lengths, pairs = target.lengths[rows], len(rows)
-    sentences = padded(target, np.concatenate([rows, added]), device)
+    sentences = np.concatenate([rows, added])
     wanted = _wanted(lengths, drawing, random)
-    place = np.arange(sentences.words.shape[1])
+    place = np.arange(max(1, int(target.lengths[sentences].max(initial=0))))
     keys = random.random((pairs, len(place))) + (place >= lengths[:, None])
     width = int(wanted.max(initial=0))
     replaced = np.argsort(keys, axis=1)[:, :width]
-    words = np.flatnonzero(place < np.concatenate([lengths, target.lengths[added]])[:, None])
-    drawn = words[random.integers(len(words), size=replaced.shape)]
+    centers = None
+    if drawing.text is not None and width:
+        centers = random.integers(len(target.words), size=replaced.shape)
+        drawn = ((len(sentences) + np.arange(pairs)) * len(place))[:, None] + np.arange(width)
+    else:
+        words = np.flatnonzero(place < target.lengths[sentences][:, None])
+        drawn = words[random.integers(len(words), size=replaced.shape)]
     return Batch(
         padded(source, rows, device),
-        sentences,
+        padded(target, sentences, device, centers),
         torch.from_numpy(others).to(device),
         torch.from_numpy(replaced).to(device),
         torch.from_numpy(np.arange(width) < wanted[:, None]).to(device),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bitweft.recipes.paper.decode import DecodingConfig
 from bitweft.recipes.paper.encoder import ModelConfig
@@ -38,3 +38,9 @@ class PaperConfig(Settings):
     training: TrainingConfig = field(default_factory=TrainingConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     members: int = setting(1, at_least=1, at_most=1000)  # of the ensemble
+
+    @property
+    def learning(self) -> TrainingConfig:
+        """Return how to learn with these kernels: some have no centers replaced."""
+        replaced = self.training.replacement_where == "any" or self.model.both_wide
+        return self.training if replaced else replace(self.training, replacement_rate=0.0)

@@ -23,7 +23,6 @@ FloatMatrix: TypeAlias = npt.NDArray[np.float64]  # (source, target)
 CELLS = 16_000_000  # how many numbers a tensor of scores may hold at once
 BATCH = 64
 PADDED = 1 << 20  # word pairs of a batch, padding included; one pair may have more
-GROUP = 32  # target sentences, at most, that share their negatives in the statistics
 BESIDE = 25  # source sentences of them that are scored at a time: their numbers stay in the cache
 DECIMALS = 6  # of a score: sums in another order, as other batches have them, then decide alike
 
@@ -52,6 +51,14 @@ class DecodingConfig(Settings):
     spread: str = setting("deviation", choices=("deviation", "variance"))  # σ⁻; the paper's words: variance
     sentences: int = setting(1_000, at_least=1, at_most=100_000_000)  # for the statistics of negatives
     negatives: int = setting(100, at_least=1, at_most=1_000_000)  # source sentences for each of them
+    # Sentences of one length, at most, that share their negatives, which is quicker; 1: each has its own.
+    sharing: int = setting(32, at_least=1, at_most=1_000_000)
+    alpha_step: float = setting(0.25, at_least=0.001, at_most=1)  # of the α that tuning tries
+
+    @property
+    def alphas(self) -> tuple[float, ...]:
+        """Return what tuning chooses α from: −1 to 4."""
+        return tuple(round(-1 + self.alpha_step * step, 3) for step in range(int(5 / self.alpha_step) + 1))
 
 
 @dataclass(frozen=True)
@@ -120,8 +127,8 @@ def negative_scores(
     chosen = random.permutation(rows)[: config.sentences]
     for length in np.unique(target.lengths[chosen]):
         alike = chosen[target.lengths[chosen] == length]
-        for at in range(0, len(alike), GROUP):
-            own = alike[at : at + GROUP]
+        for at in range(0, len(alike), config.sharing):
+            own = alike[at : at + config.sharing]
             others = random.choice(rows, min(config.negatives, len(rows)), replace=False)
             others = others[np.argsort(source.lengths[others], kind="stable")]  # hardly any padding
             for start in range(0, len(others), BESIDE):

@@ -55,6 +55,11 @@ class ModelConfig(Settings):
         """Tell whether both sides see single words."""
         return max(self.source_k1, self.source_k2, self.target_k1, self.target_k2) == 1
 
+    @property
+    def both_wide(self) -> bool:
+        """Tell whether the windows of both sides have several words."""
+        return max(self.source_k1, self.source_k2) > 1 and max(self.target_k1, self.target_k2) > 1
+
 
 class Dropout:
     """Silence a share of the hidden units of each word while it learns; the others speak up instead."""

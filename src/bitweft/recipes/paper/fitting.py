@@ -75,7 +75,7 @@ class Fitting:
         """Train a network: first, if so configured, one that sees single words, from which it begins."""
         phase = f"{DIRECTIONS[direction]} {member + 1}/{self.config.members}"
         seed = _seeds(self.seed, direction, member)[1]
-        return _Learning(self.config.training, self._texts(direction), seed, phase, network, finished)
+        return _Learning(self.config.learning, self._texts(direction), seed, phase, network, finished)
 
     def negative(self, direction: int, networks: Sequence[Network]) -> NegativeScores:
         """Estimate what the negatives of a direction score."""

@@ -17,7 +17,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--preset",
         choices=tuple(PRESETS),
-        help="settings to begin from: published is the paper to the letter, bitweft what does best (bitweft)",
+        help="settings to begin from: published is how the paper trains, bitweft what does best (bitweft)",
     )
     group.add_argument("--members", type=int, metavar="N", help="train an ensemble of N members (1)")
     group.add_argument(

@@ -57,8 +57,6 @@ from bitweft.text.bitext import Sentence, SentencePair
 from bitweft.text.lines import LineFile
 from bitweft.text.vocabulary import RESERVED, Tokens, Vocabulary
 
-ALPHAS = tuple(round(-1 + 0.25 * step, 2) for step in range(21))
-
 
 @dataclass
 class Direction:
@@ -192,9 +190,9 @@ class PaperRecipe(Recipe):
             return evaluate(found, gold, names=("the text", "the gold"))
 
         if start.one_alpha:
-            alphas = [(alpha, alpha) for alpha in ALPHAS]
+            alphas = [(alpha, alpha) for alpha in start.alphas]
         else:
-            by_alpha = [replace(start, alpha=alpha, backward_alpha=alpha) for alpha in ALPHAS]
+            by_alpha = [replace(start, alpha=alpha, backward_alpha=alpha) for alpha in start.alphas]
             own = [min(by_alpha, key=lambda choice: scored(choice, way).aer).alpha for way in (0, 1)]
             alphas = [(own[0], own[1])]
         choices = [

@@ -52,11 +52,13 @@ class TrainingConfig(Settings):
     # Other sentences for each pair; and the same in the epochs that follow those of single words.
     negatives: int = setting(3, at_least=0, at_most=10_000)
     window_negatives: int = setting(0, at_least=0, at_most=10_000)
-    # They are those of the batch, which costs nothing, or drawn from the whole text.
+    # They are those of the batch, which costs nothing, or drawn from the whole text; so are new centers.
     negatives_from: str = setting("batch", choices=("batch", "text"))
     # The share of each sentence's words, or of all sentences, that give windows with another center.
     replacement_rate: float = setting(1.0, at_least=0, at_most=1)
     replacement_of: str = setting("words", choices=("words", "sentences"))
+    # With any kernels, or where the windows of both sides have several words.
+    replacement_where: str = setting("any", choices=("any", "both"))
     dropout: float = setting(0.0, at_least=0, below=1)  # of hidden units; the paper has none
     # Pairs with longer sentences are aligned, but nothing is learned from them.
     longest: int = setting(100, at_least=1, at_most=1_000_000)
