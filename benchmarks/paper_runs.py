@@ -66,10 +66,12 @@ class Kept:
 
     @property
     def name(self) -> str:
-        """Name it by its cell and what its network or training is."""
-        preset = [f"`{self.preset}`"] if self.preset != "bitweft" else []
-        further = [f"`{one}`" for one in self.further if one.startswith("model.")]
-        return " ".join([self.cell.name, *preset, *further])
+        """Name it by its cell and its network; with the paper's training, by all that differs from it."""
+        if self.preset == "bitweft":
+            further = [one for one in self.further if one.startswith("model.")]
+        else:
+            further = [self.preset, *self.further]
+        return " ".join([self.cell.name, *(f"`{one}`" for one in further)])
 
     def words(self, spread: str | None = None) -> dict[str, Words]:
         """Give the best words of dev and test, with σ⁻ as it was or as another spread."""

@@ -23,7 +23,6 @@ PUBLISHED = (
     "training.optimizer=sgd",
     "training.rate=0.00025",  # tuned on dev, as is the next
     "training.table_rate=0.1",
-    "training.final_rate=1",
     "training.longest=5000",
     "model.biases=false",
     "model.off_center=1",
