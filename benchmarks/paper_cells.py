@@ -151,7 +151,9 @@ def links_of(words: Sequence[BestWords], alpha: float, way: str) -> list[Alignme
     return [alignment.inverse() for alignment in found] if way == "backward" else found
 
 
-def directions_of(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) -> dict[str, Any]:
+def directions_of(
+    best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]], alphas: Sequence[float] = ALPHAS
+) -> dict[str, Any]:
     """Score each direction by itself, with the α that is best for it on dev."""
     result: dict[str, Any] = {}
     for row, tune, final in zip(ROWS, best["dev"], best["test"], strict=False):
@@ -159,13 +161,15 @@ def directions_of(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]
         def error(alpha: float, words: Sequence[BestWords] = tune, way: str = row) -> float:
             return evaluate(links_of(words, alpha, way), gold["dev"]).aer
 
-        alpha = min(ALPHAS, key=error)
+        alpha = min(alphas, key=error)
         scored = figures(evaluate(links_of(final, alpha, row), gold["test"]))
         result[row] = {"alpha": alpha, "dev_aer": round(100 * error(alpha), 3), **scored}
     return result
 
 
-def choices_of(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) -> dict[str, Any]:
+def choices_of(
+    best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]], alphas: Sequence[float] = ALPHAS
+) -> dict[str, Any]:
     """Score links symmetrized in four ways, each chosen on dev.
 
     By gdfa, by the paper's four and by all six with one α for both directions; by the four with one for each.
@@ -174,7 +178,7 @@ def choices_of(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) 
         (part, way, alpha): links_of(words, alpha, way)
         for part, ways in best.items()
         for way, words in zip(ROWS, ways, strict=False)
-        for alpha in ALPHAS
+        for alpha in alphas
     }
 
     def score(choice: tuple[float, float, str], part: str) -> Score:
@@ -182,7 +186,7 @@ def choices_of(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) 
         both = sides[part, ROWS[0], forward], sides[part, ROWS[1], backward]
         return evaluate(symmetrize_all(*both, heuristic), gold[part])
 
-    same, apart = list(zip(ALPHAS, ALPHAS, strict=True)), list(product(ALPHAS, ALPHAS))
+    same, apart = list(zip(alphas, alphas, strict=True)), list(product(alphas, alphas))
     ways = {
         "gdfa": (("grow-diag-final-and",), same),
         "paper": (CHOICES["paper"], same),
@@ -190,8 +194,8 @@ def choices_of(best: Mapping[str, Words], gold: dict[str, list[GoldAlignment]]) 
         "apart": (CHOICES["paper"], apart),
     }
     found: dict[str, Any] = {}
-    for name, (heuristics, alphas) in ways.items():
-        every = [(*own, heuristic) for own in alphas for heuristic in heuristics]
+    for name, (heuristics, tried) in ways.items():
+        every = [(*own, heuristic) for own in tried for heuristic in heuristics]
         chosen = min(every, key=lambda choice: score(choice, "dev").aer)
         said = dict(zip(("alpha", "backward_alpha", "heuristic"), chosen, strict=True))
         dev = round(100 * score(chosen, "dev").aer, 3)
@@ -262,8 +266,9 @@ class PaperRun:
         seconds = cpu_seconds() - began
         best = {"dev": recipe.best(dev), "test": recipe.best(test)}
         keep_words(best, words)
-        results = directions_of(best, gold)
-        results["choices"] = choices_of(best, gold)
+        alphas = self.config.decoding.alphas
+        results = directions_of(best, gold, alphas)
+        results["choices"] = choices_of(best, gold, alphas)
         recipe.tune(dev, gold["dev"])
         decoding = recipe.config.decoding
         score = evaluate(recipe.align(test), gold["test"])
