@@ -13,11 +13,11 @@ from bitweft import Aligner, Decoding, ModelError, UsageError, sample
 from bitweft.corpus.project.job import weights_by
 from bitweft.recipes.base import STYLES, parse_style
 from bitweft.recipes.default.compiled.features import NAMES, WIDTH, turned
-from bitweft.recipes.default.compiled.refine import are_signs
 from bitweft.recipes.default.compiled.trees import Trees, margins, no_trees
 from bitweft.recipes.default.posterior import agreement
 from bitweft.recipes.default.refine.boost import Boosting, binned, boosted
 from bitweft.recipes.default.refine.refiner import FILE, between, load_refiner, shipped
+from bitweft.recipes.default.spelling import are_signs
 from bitweft.text.inputs import pair_of
 
 PAIRS = [(pair.source.tokens, pair.target.tokens) for pair in small.sample()[0]][:40]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bitweft.recipes.default.compiled.refine import Signs, are_signs
+from bitweft.recipes.default.compiled.refine import Signs
 from bitweft.recipes.default.compiled.types import Common, Counts, Inputs, Ints, Longs, Prior, Words
 from bitweft.recipes.default.compiled.vectors import compose
 from bitweft.recipes.default.learn import Text
+from bitweft.recipes.default.spelling import are_signs
 from bitweft.text.bitext import Lines, SentencePair
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ import numpy as np
 
 from bitweft.links.alignment import Alignment
 from bitweft.links.known import KnownLinks, WordPair
-from bitweft.recipes.default.compiled.types import Cells, Counts, Floats, Longs, Prior
+from bitweft.recipes.default.compiled.types import Cells, Counts, Floats, Ints, Longs, Prior
 from bitweft.recipes.default.spelling import Spelling
 from bitweft.text.bitext import SentencePair
+from bitweft.text.vocabulary import RESERVED
 
 
 def beside(
@@ -145,13 +146,19 @@ class Renumbering:
         carried[self.words[side]] = old
         return carried
 
+    def of_absent(self, old: Sequence[Floats], new: Sequence[Floats], tokens: Sequence[Ints]) -> list[Floats]:
+        """Return new values of both sides' words, but the old ones of words that the text does not have."""
+        carried = []
+        for side, own in enumerate(new):
+            absent = np.bincount(tokens[side], minlength=len(own)) == 0
+            carried.append(np.where(absent, self.values(old[side], side, own), own))
+        return carried
+
 
 def _new_rows(old: Spelling, new: Spelling) -> Longs:
     """Return the new row of each old one, or −1: affixes may go, as words come, but words do not."""
-    reserved = len(old.words) - len(old.words.entries)
     words = [new.words.known[word] for word in old.words.entries]
     first = len(new.words)
     known = new.affixes.known
     affixes = [first + known[affix] if affix in known else -1 for affix in old.affixes.entries]
-    reserved_affixes = range(first, first + len(old.affixes) - len(old.affixes.entries))
-    return np.array([*range(reserved), *words, *reserved_affixes, *affixes], np.int64)
+    return np.array([*range(RESERVED), *words, *range(first, first + RESERVED), *affixes], np.int64)

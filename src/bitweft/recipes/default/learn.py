@@ -49,6 +49,7 @@ from bitweft.recipes.default.knowledge import Knowledge
 from bitweft.recipes.default.loops import Compiled, Loops, Optimizer
 from bitweft.recipes.default.spelling import Spelling
 from bitweft.storage.spill import Spill
+from bitweft.text.vocabulary import RESERVED
 
 STEPS = 32  # of learning between two events
 SUMMED = 1000  # commonest words that are summed over one by one
@@ -310,9 +311,8 @@ def no_counts(spellings: Sequence[Spelling]) -> Counts:
 
 def cognates(source: Spelling, target: Spelling) -> Ints:
     """Return, for each target word, the source word that is spelled alike, or −1."""
-    reserved = len(target.words) - len(target.words.entries)
     known = source.words.known
-    return np.array([-1] * reserved + [known.get(word, -1) for word in target.words.entries], np.int32)
+    return np.array([-1] * RESERVED + [known.get(word, -1) for word in target.words.entries], np.int32)
 
 
 def word_scales(vectors: Sequence[Floats], counts: Sequence[Longs], pool: ThreadPoolExecutor) -> list[Floats]:

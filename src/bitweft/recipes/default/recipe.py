@@ -37,7 +37,7 @@ from bitweft.recipes.default.checkpoints import with_checkpoints
 from bitweft.recipes.default.coding import Coded, code_held, code_lines, code_pairs
 from bitweft.recipes.default.compiled import needs_compiling
 from bitweft.recipes.default.compiled.counting import add_counts, add_unlinked
-from bitweft.recipes.default.compiled.refine import Deciding, are_signs, look, refine
+from bitweft.recipes.default.compiled.refine import Deciding, look, refine
 from bitweft.recipes.default.compiled.types import (
     NONE_COMMON,
     Cells,
@@ -231,14 +231,7 @@ class DefaultRecipe(Recipe):
         nulls = learning.nulls
         if continuing:
             numbers = Renumbering(self.spellings, spellings)
-            absent = [
-                np.bincount(text.tokens, minlength=len(own)) == 0
-                for text, own in zip(learning.texts, nulls, strict=True)
-            ]
-            nulls = [
-                np.where(gone, numbers.values(old, side, own), own)
-                for side, (gone, old, own) in enumerate(zip(absent, self.nulls, nulls, strict=True))
-            ]
+            nulls = numbers.of_absent(self.nulls, nulls, [text.tokens for text in learning.texts])
         self.config = learning.config
         self.tuned = None  # words have other numbers now, and numbers of cells another scale
         self.before = None
@@ -260,7 +253,7 @@ class DefaultRecipe(Recipe):
         self.tables = tables
         self.vectors = vectors
         self.classes = [word_classes(spelling) for spelling in spellings]
-        self.signs = [are_signs(_all_words(spelling)) for spelling in spellings]
+        self.signs = [spelling.signs() for spelling in spellings]
 
     def infer(self, pairs: Sequence[SentencePair], decoding: Decoding) -> list[Inference]:
         """Align each pair by itself; pairs share nothing but the call."""
@@ -454,9 +447,3 @@ class _Held(LearnedText):
     def link_table(self, pairs: Longs, decoding: Decoding) -> LinkTable:
         """Return the links of some pairs, by number, as arrays."""
         return self._recipe.held_table(self._texts, pairs, decoding)
-
-
-def _all_words(spelling: Spelling) -> list[str]:
-    """List the words by number; those without a spelling are letters for this purpose."""
-    reserved = len(spelling.words) - len(spelling.words.entries)
-    return ["x"] * reserved + list(spelling.words.entries)

@@ -15,7 +15,7 @@ from bitweft.errors import InputError
 from bitweft.recipes.default.forms import KnownForms
 from bitweft.storage import spill as storage
 from bitweft.storage.spill import ArrayBuilder, counted
-from bitweft.text.vocabulary import Vocabulary
+from bitweft.text.vocabulary import RESERVED, Vocabulary
 
 PREFIXES, SUFFIXES = (2, 3, 4, 5), (2, 3)
 # Where words are of few signs, as in Chinese, each sign says more.
@@ -31,6 +31,11 @@ def affixes(word: str, *, short: bool = False) -> Iterator[str]:
     for length in SHORT_SUFFIXES if short else SUFFIXES:
         if len(word) > length:
             yield "-" + word[-length:]
+
+
+def are_signs(words: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Tell of each word whether it has neither letter nor digit: 1, or 0."""
+    return np.array([not (word.isalnum() or any(map(str.isalnum, word))) for word in words], np.float32)
 
 
 def _short(words: Collection[str]) -> bool:
@@ -66,15 +71,17 @@ class Spelling:
     @property
     def counts(self) -> npt.NDArray[np.int64]:
         """Return how often each word occurs, by its number."""
-        reserved = len(self.words) - len(self.words.entries)
-        return np.array([0] * reserved + list(self.words.counts.values()), np.int64)
+        return np.array([0] * RESERVED + list(self.words.counts.values()), np.int64)
+
+    def signs(self) -> npt.NDArray[np.float32]:
+        """Return `are_signs` of each word by its number; those without a spelling are letters for it."""
+        return are_signs(["x"] * RESERVED + list(self.words.entries))
 
     def rows(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Return the rows of all words, one after the other, and where each word's begin."""
-        reserved = len(self.words) - len(self.words.entries)
-        spelt: list[list[int]] = [[] for _ in range(reserved)]
+        spelt: list[list[int]] = [[] for _ in range(RESERVED)]
         spelt += (
-            [number, *self._affix_rows(word)] for number, word in enumerate(self.words.entries, reserved)
+            [number, *self._affix_rows(word)] for number, word in enumerate(self.words.entries, RESERVED)
         )
         return _flat(spelt)
 

@@ -6,7 +6,6 @@ A pair's links are a function of the model and that pair: pairs share nothing bu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -78,11 +77,6 @@ class Deciding(NamedTuple):
     own: Trees
     memory: Memory
     bound: float  # of the log odds of a link
-
-
-def are_signs(words: Sequence[str]) -> Floats:
-    """Tell of each word whether it has neither letter nor digit: 1, or 0."""
-    return np.array([not (word.isalnum() or any(map(str.isalnum, word))) for word in words], np.float32)
 
 
 def no_memory() -> Memory:
