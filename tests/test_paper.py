@@ -250,8 +250,9 @@ def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
     assert not tmp_path.exists()
 
 
-def test_an_ensemble_goes_on_from_a_single_model(tmp_path: Path) -> None:
-    single, two = (with_settings(PaperConfig(), (*SMALL, f"members={members}")) for members in (1, 2))
+def test_an_ensemble_goes_on_from_a_single_model_decoded_otherwise(tmp_path: Path) -> None:
+    single = with_settings(PaperConfig(), SMALL)
+    two = with_settings(single, ("members=2", "decoding.alpha=-1", "decoding.spread=variance"))
     list(PaperRecipe(single).fit(SHORT, FitExtras(checkpoint=Checkpoint(tmp_path, every=0))))
     resumed, extras = PaperRecipe(two), FitExtras(checkpoint=Checkpoint(tmp_path, resume=True))
     again = {progress.phase for progress in resumed.fit(SHORT, extras)}

@@ -57,10 +57,12 @@ class Fitting:
     def about(self) -> dict[str, Any]:
         """Say what a training is of, to know its checkpoints by.
 
-        A network does not depend on how many there are: an ensemble goes on from fewer members.
+        A network does not depend on how many there are, nor on how it is decoded: an ensemble goes on from
+        fewer members, and other ways to decode need no new training.
         """
         words = [crc32(text.words.tobytes()) for text in self.texts]
-        config = {name: value for name, value in to_mapping(self.config).items() if name != "members"}
+        config = to_mapping(self.config)
+        del config["members"], config["decoding"]
         return {"config": config, "seed": self.seed, "text": words}
 
     def network(self, direction: int, member: int) -> Network:
