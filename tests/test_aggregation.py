@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bitweft.errors import UsageError
 from bitweft.recipes.paper.aggregation import (
     aggregation,
+    average_scores,
     log_sum_exp,
     max_scores,
     posteriors,
@@ -26,6 +27,7 @@ MASK = torch.tensor([[[True], [True], [False]]])
 
 def test_by_hand() -> None:
     assert sum_scores(SCORES, MASK).tolist() == [[4.0, -1.5]]
+    assert average_scores(SCORES, MASK).tolist() == [[2.0, -0.75]]
     assert max_scores(SCORES, MASK).tolist() == [[3.0, 0.5]]
     expected = [math.log(math.e + math.e**3), math.log(math.exp(-2) + math.exp(0.5))]
     assert log_sum_exp(SCORES, MASK)[0].tolist() == pytest.approx(expected)
@@ -44,7 +46,7 @@ def test_lse_is_a_maximum_for_large_r_and_a_mean_for_small(values: list[float]) 
     assert small == pytest.approx(sum(values) / count, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["sum", "max", "lse"])
+@pytest.mark.parametrize("name", ["sum", "average", "max", "lse"])
 def test_gradients_numerically(name: str) -> None:
     torch.manual_seed(1)
     scores = torch.randn(2, 3, 2, dtype=torch.float64, requires_grad=True)
@@ -62,7 +64,7 @@ def test_posteriors_are_the_gradient_of_lse() -> None:
 
 
 def test_unknown_names_and_r_fail() -> None:
-    with pytest.raises(UsageError, match="one of sum, max, lse, got"):
+    with pytest.raises(UsageError, match="one of sum, average, max, lse, got"):
         aggregation("mean")
     with pytest.raises(UsageError, match="greater than 0"):
         aggregation("lse", 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -37,9 +38,10 @@ def forgotten(monkeypatch: pytest.MonkeyPatch, one_thread: None) -> None:
         monkeypatch.setattr(registry, "_registered", set())
 
 
-def mean(scores: Tensor, mask: Tensor) -> Tensor:
-    """Take the mean of all source words."""
-    return scores.masked_fill(~mask, 0.0).sum(-2) / mask.sum(-2)
+def noisy_or(scores: Tensor, mask: Tensor) -> Tensor:
+    """Take the log odds that any of the source words, each by itself, explains a target word."""
+    total = torch.nn.functional.softplus(scores).masked_fill(~mask, 0.0).sum(-2)
+    return total + torch.log(-torch.expm1(-total))
 
 
 def ending(words: object) -> list[str]:
@@ -47,13 +49,13 @@ def ending(words: object) -> list[str]:
 
 
 def test_a_registered_aggregation_is_used() -> None:
-    with pytest.raises(UsageError, match="must be one of sum, max, lse, got 'mean'"):
-        Aligner("paper", settings=["training.aggregation=mean"])
-    assert register_aggregation("mean")(mean) is mean
-    scores, mask = torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[[True], [True], [False]]])
-    assert aggregation("mean")(scores, mask).tolist() == [[2.0]]
+    with pytest.raises(UsageError, match="must be one of sum, average, max, lse, got 'noisy-or'"):
+        Aligner("paper", settings=["training.aggregation=noisy-or"])
+    assert register_aggregation("noisy-or")(noisy_or) is noisy_or
+    scores, mask = torch.tensor([[[0.0], [0.0], [9.0]]]), torch.tensor([[[True], [True], [False]]])
+    assert float(aggregation("noisy-or")(scores, mask)) == pytest.approx(math.log(3))  # 1 - 1/2 · 1/2
     models = []
-    for name in ("mean", "sum"):
+    for name in ("noisy-or", "sum"):
         recipe = Aligner("paper", settings=[*SMALL, f"training.aggregation={name}"]).fit(TEXT).recipe
         assert isinstance(recipe, PaperRecipe)
         models.append(recipe.directions[0].networks[0].target.m1.detach())
@@ -93,18 +95,21 @@ def test_the_page_that_does_it(capsys: pytest.CaptureFixture[str]) -> None:
     small = ", ".join(map(repr, SMALL))
     exec(code.replace("settings = [", f"settings = [{small}, ").replace("generate(200)", "generate(30)"), {})
     assert re.fullmatch(r"(\d+-\d+ ?)*", capsys.readouterr().out.strip())
-    assert {"mean"} < set(aggregations.AGGREGATIONS.names()) and features.FEATURES.names() == ("ending",)
+    assert {"noisy-or"} < set(aggregations.AGGREGATIONS.names()) and features.FEATURES.names() == ("ending",)
 
 
 def test_a_package_may_offer_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site" / "mine-1.0.dist-info"
     package.mkdir(parents=True)
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
-    groups = "[bitweft.paper.aggregation]\nmean = mine:mean\n[bitweft.paper.feature]\nending = mine:ending\n"
+    parts = {"aggregation": "noisy-or = mine:noisy_or", "feature": "ending = mine:ending"}
+    groups = "".join(f"[bitweft.paper.{kind}]\n{part}\n" for kind, part in parts.items())
     (package / "entry_points.txt").write_text(groups)
-    code = "def mean(scores, mask):\n    return scores.mean(-2)\n\n\ndef ending(words):\n    return words\n"
+    code = (
+        "def noisy_or(scores, mask):\n    return scores.mean(-2)\n\n\ndef ending(words):\n    return words\n"
+    )
     (package.parent / "mine.py").write_text(code)
     monkeypatch.syspath_prepend(package.parent)
-    settings = [*SMALL, "training.aggregation=mean", "features.source.more=ending"]
+    settings = [*SMALL, "training.aggregation=noisy-or", "features.source.more=ending"]
     assert len(list(Aligner("paper", settings=settings).fit(TEXT).align(list(TEXT)[:3]))) == 3
-    assert not aggregations.AGGREGATIONS.is_local("mean")  # processes of training find it by themselves
+    assert not aggregations.AGGREGATIONS.is_local("noisy-or")  # processes of training find it by themselves

@@ -19,6 +19,11 @@ def sum_scores(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask, 0.0).sum(-2)  # (pairs, target)
 
 
+def average_scores(scores: Tensor, mask: Tensor) -> Tensor:
+    """Divide the sum by the number of source words: steps along its gradient fit sentences of any length."""
+    return sum_scores(scores, mask) / mask.sum(-2)  # (pairs, target)
+
+
 def max_scores(scores: Tensor, mask: Tensor) -> Tensor:
     """Take the best source word's score."""
     return scores.masked_fill(~mask, -torch.inf).amax(-2)  # (pairs, target)
@@ -29,7 +34,9 @@ def log_sum_exp(scores: Tensor, mask: Tensor, r: float = 1.0) -> Tensor:
     return torch.logsumexp(r * scores.masked_fill(~mask, -torch.inf), -2) / r  # (pairs, target)
 
 
-AGGREGATIONS: Registry[Aggregation] = Registry("aggregation", {"sum": sum_scores, "max": max_scores})
+AGGREGATIONS: Registry[Aggregation] = Registry(
+    "aggregation", {"sum": sum_scores, "average": average_scores, "max": max_scores}
+)
 LSE = "lse"
 
 
