@@ -62,7 +62,8 @@ paper-tables: $(VENV)/.installed-dev
 # BLEU of the paper's ensemble beside fast_align, five tunings on 1,000 sentences each; goes on, too.
 paper-bleu: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
-	$(BIN)/python benchmarks/bleu.py --tune 1000 --rounds 10 --systems bitweft-paper-ensemble-gdfa fast_align
+	$(BIN)/python benchmarks/bleu.py --tune 1000 --rounds 10 --systems bitweft-paper-ensemble-gdfa fast_align \
+		--output benchmarks/results/tune-1000
 
 # Fuzzed input, kills, failing disks, flipped bytes, threads and a busy server, for HOURS: docs/reliability.md.
 HOURS ?= 0.05
